@@ -13,6 +13,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -269,10 +270,112 @@ func TestTenantsKnowNothingOfEachOther(t *testing.T) {
 	if a := f.ask("operator", "GET", "/v1/repos/org/secret@v1?tenant=alice", ""); a.status != http.StatusOK {
 		t.Errorf("the operator: %d", a.status)
 	}
-	// Whoever has the bytes may ask about them.
+	// Whoever has the bytes may ask about them, and is told what its own revisions were judged.
 	f.put("bob", files["model.safetensors"])
+	same("GET verdict of its own", f.ask("bob", "GET", "/v1/verdicts/"+sum(files["model.safetensors"]), ""), f.ask("bob", "GET", "/v1/verdicts/"+sum("nobody"), ""))
+	if a := f.ask("bob", "POST", "/v1/repos", manifestOf("bobs/own", "v1", map[string]string{"model.safetensors": files["model.safetensors"]})); a.status != http.StatusOK {
+		t.Fatal(a.status, a.body)
+	}
 	if a := f.ask("bob", "GET", "/v1/verdicts/"+sum(files["model.safetensors"]), ""); a.status != http.StatusOK {
-		t.Errorf("after proof: %d %v", a.status, a.body)
+		t.Errorf("after a revision: %d %v", a.status, a.body)
+	}
+}
+
+// What another tenant calls a content changes nothing of what a tenant is told.
+func TestATenantDoesNotChangeAnothersAnswer(t *testing.T) {
+	f := newFleet(t, nil).work()
+	code := "import sys\n"
+	f.put("alice", code)
+	if a := f.ask("alice", "POST", "/v1/repos", manifestOf("a/m", "v1", map[string]string{"model.safetensors": code})); a.status < 400 {
+		t.Fatal(a.status, a.body)
+	}
+	before := f.ask("alice", "GET", "/v1/verdicts/"+sum(code), "")
+	many := map[string]string{}
+	for i := range 1100 {
+		many[fmt.Sprintf("n%05d.txt", i)] = code
+	}
+	f.put("bob", code)
+	f.ask("bob", "POST", "/v1/repos", manifestOf("b/m", "v1", many))
+	after := f.ask("alice", "GET", "/v1/verdicts/"+sum(code), "")
+	if before.status < 400 || after.status != before.status || fmt.Sprint(after.body) != fmt.Sprint(before.body) {
+		t.Errorf("%d %v, then %d %v", before.status, before.body, after.status, after.body)
+	}
+}
+
+// A verdict under an exception is good until its last day.
+func TestAnExceptionEnds(t *testing.T) {
+	today := "2026-06-30"
+	f := newFleet(t, func(o *api.Options) { o.Today = func() string { return today } })
+	f.g.Policy.Ignore = []gate.Exception{{Rule: "detect.unknown", SHA256: sum("\x00\x01 nobody knows"), Reason: "for a test", Expires: "2026-06-30"}}
+	o := f.o
+	o.Gate = f.g
+	s, err := api.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.url = ""
+	server := httptest.NewServer(s)
+	defer server.Close()
+	f.url = server.URL
+	w := &worker.Worker{Store: f.db, Blobs: f.blobs, Gate: f.g, Budget: f.o.Budget, Now: func() time.Time { return time.Date(2026, 6, 30, 12, 0, 0, 0, time.UTC) }}
+	if err := f.db.Start(t.Context(), 1, w.Work); err != nil {
+		t.Fatal(err)
+	}
+	text := "\x00\x01 nobody knows"
+	f.put("alice", text)
+	m := manifestOf("a/m", "v1", map[string]string{"model.bin": text})
+	go func() {
+		for range 200 {
+			f.db.Admit(context.Background(), 4)
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	if a := f.ask("alice", "POST", "/v1/repos", m); a.status != http.StatusOK {
+		t.Fatal(a.status, a.body)
+	}
+	today = "2026-07-01"
+	if a := f.ask("alice", "GET", "/v1/repos/a/m@v1", ""); a.status != http.StatusServiceUnavailable {
+		t.Errorf("after its last day: %d", a.status)
+	}
+	digest, err := f.g.Policy.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.db.Rejudge(t.Context(), digest, gate.RulesDigest("test"), today, true); n != 1 || err != nil {
+		t.Errorf("%d to be judged again, %v", n, err)
+	}
+}
+
+// A size that is not that of the content is refused at once, and the revision can be sent again.
+func TestAWrongSizeIsRefusedAtOnce(t *testing.T) {
+	f := newFleet(t, nil).work()
+	text := honest("12345678")
+	f.put("alice", text)
+	m := manifestOf("a/m", "v1", map[string]string{"model.safetensors": text})
+	wrong := strings.Replace(m, fmt.Sprintf(`"size":%d`, len(text)), fmt.Sprintf(`"size":%d`, len(text)+1), 1)
+	if a := f.ask("alice", "POST", "/v1/repos", wrong); a.status != http.StatusUnprocessableEntity {
+		t.Errorf("%d %v", a.status, a.body)
+	}
+	if a := f.ask("alice", "POST", "/v1/repos", m); a.status != http.StatusOK {
+		t.Errorf("%d %v", a.status, a.body)
+	}
+}
+
+// A client that sends no body is answered without it.
+func TestABodyThatNeverComesIsNotWaitedFor(t *testing.T) {
+	f := newFleet(t, func(o *api.Options) { o.RateTime = 300 * time.Millisecond })
+	for _, path := range []string{"/v1/repos", "/nowhere", "/healthz"} {
+		c, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(15 * time.Second))
+		fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx", path)
+		answer, err := io.ReadAll(c)
+		if err != nil || !bytes.HasPrefix(answer, []byte("HTTP/1.1 4")) {
+			t.Errorf("%s: %q, %v", path, answer, err)
+		}
 	}
 }
 

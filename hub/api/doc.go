@@ -16,8 +16,8 @@
 //
 // A token has a tenant and roles: submit sends manifests and contents, read asks for verdicts,
 // operate asks about all tenants. A tenant learns of a content only if it has sent its bytes
-// itself, or if anybody can have it: whether another tenant has a content is answered by
-// neither a status, a list nor a verdict.
+// itself, or if anybody can have it, and then from its own revisions alone: whether another tenant
+// has a content, and under which names, is answered by neither a status, a list nor a verdict.
 //
 // # Limits
 //

@@ -49,8 +49,14 @@ type Options struct {
 	// an average, asked every RateTime; default 4 h, 1 KiB and 10 s.
 	UploadTime, RateTime time.Duration
 	MinRate              int64
+	// Answers is how many verdicts are written at once, of one tenant at most half; default 32.
+	// A client that does not read one within AnswerTime is cut; default 30 s.
+	Answers    int
+	AnswerTime time.Duration
 
-	Log *slog.Logger
+	// Today is the day by which exceptions of policies end; that of the clock unless set.
+	Today func() string
+	Log   *slog.Logger
 }
 
 // A Server is the handler.
@@ -59,6 +65,7 @@ type Server struct {
 	mux     *http.ServeMux
 	tokens  atomic.Pointer[map[string]Token]
 	uploads room
+	answers room
 	reading room
 	judge   *gate.Gate
 	policy  string
@@ -84,6 +91,8 @@ func New(o Options) (*Server, error) {
 	set(&o.RateTime, 10*time.Second)
 	set(&o.MinRate, 1<<10)
 	set(&o.Manifests, 16)
+	set(&o.Answers, 32)
+	set(&o.AnswerTime, 30*time.Second)
 	set(&o.Tenant, "local")
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -91,7 +100,7 @@ func New(o Options) (*Server, error) {
 	if o.Store == nil || o.Blobs == nil || o.Budget == nil {
 		return nil, errors.New("api: there is no store, no folder of blobs, or no account")
 	}
-	s := &Server{o: o, mux: http.NewServeMux(), uploads: room{all: o.Uploads}, reading: room{all: o.Manifests}}
+	s := &Server{o: o, mux: http.NewServeMux(), uploads: room{all: o.Uploads}, reading: room{all: o.Manifests}, answers: room{all: o.Answers}}
 	var err error
 	g := o.Gate
 	if s.judge, err = g.WithDigest(); err != nil {
@@ -114,11 +123,20 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
+// today is the day by which verdicts are good.
+func (s *Server) today() string {
+	if s.o.Today != nil {
+		return s.o.Today()
+	}
+	return time.Now().UTC().Format(time.DateOnly)
+}
+
 // SetTokens sets the tokens of requests that come later.
 func (s *Server) SetTokens(tokens map[string]Token) { s.tokens.Store(&tokens) }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.o.RateTime)) // what reads a body has its own
 	handler.Exact(s.mux).ServeHTTP(w, r)
 }
 
@@ -146,6 +164,8 @@ func (s *Server) route(pattern string, role Role, do func(http.ResponseWriter, *
 			err = do(w, r, t)
 		}
 		if err != nil {
+			// What is left of a body is not waited for: its client may never send it.
+			http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Second))
 			s.refuse(w, r, t, err)
 		}
 	})
@@ -265,7 +285,12 @@ func cost(files []gate.File) (n int64) {
 // of its own that are not kept any more.
 func (s *Server) missing(ctx context.Context, tenant string, files []gate.File) (out []string, err error) {
 	sums := make([]string, 0, len(files))
+	sizes := make(map[string]int64, len(files))
 	for _, f := range files {
+		if size, twice := sizes[f.SHA256]; twice && size != f.Size {
+			return nil, invalid("%s has two sizes in the manifest", f.SHA256)
+		}
+		sizes[f.SHA256] = f.Size
 		sums = append(sums, f.SHA256)
 	}
 	slices.Sort(sums)
@@ -276,9 +301,12 @@ func (s *Server) missing(ctx context.Context, tenant string, files []gate.File) 
 	}
 	for _, sum := range sums {
 		if shown[sum] {
-			has, err := s.o.Blobs.Has(tenant, sum)
+			size, has, err := s.o.Blobs.Size(tenant, sum)
 			if err != nil {
 				return nil, err
+			}
+			if has && size != sizes[sum] {
+				return nil, invalid("%s has %d bytes, and the manifest says %d", sum, size, sizes[sum])
 			}
 			if has {
 				continue
@@ -303,8 +331,8 @@ func (s *Server) await(ctx context.Context, w http.ResponseWriter, t Token, m ma
 		if ok && v.DirHash != gate.DirHash(m.Files) {
 			return &problem{status: http.StatusConflict, detail: "this revision has other files: a revision never changes, so give these another one"}
 		}
-		if ok && v.Policy == s.policy && v.Rules == s.rules {
-			return s.answer(w, v, m.Nonce)
+		if ok && v.Good(s.policy, s.rules, s.today()) {
+			return s.answer(w, t, v, m.Nonce)
 		}
 		if time.Now().Add(wait).After(end) {
 			return &problem{status: http.StatusServiceUnavailable, detail: "the revision waits to be judged: ask again"}
@@ -319,7 +347,13 @@ func (s *Server) await(ctx context.Context, w http.ResponseWriter, t Token, m ma
 
 // answer writes a verdict. It is 200 only from an acceptance, which the gate makes anew of what
 // was stored, for these files, this policy and these rules.
-func (s *Server) answer(w http.ResponseWriter, v store.Verdict, nonce string) error {
+func (s *Server) answer(w http.ResponseWriter, t Token, v store.Verdict, nonce string) error {
+	leave, err := s.answers.enter(t.Tenant)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.o.AnswerTime))
 	verdict, err := s.judge.RemoteFolder(v.Detail, v.Files, gate.Hint{Name: worker.Name, Beside: true})
 	if err != nil {
 		return err
@@ -407,10 +441,10 @@ func (s *Server) getRepo(w http.ResponseWriter, r *http.Request, t Token) error 
 	if !ok {
 		return unknown
 	}
-	if v.Policy != s.policy || v.Rules != s.rules {
-		return &problem{status: http.StatusServiceUnavailable, detail: "the verdict is by another policy or by other rules: the revision is judged again"}
+	if !v.Good(s.policy, s.rules, s.today()) {
+		return &problem{status: http.StatusServiceUnavailable, detail: "the verdict is by another policy, by other rules, or good no more: the revision is to be judged again"}
 	}
-	return s.answer(w, v, r.URL.Query().Get("nonce"))
+	return s.answer(w, t, v, r.URL.Query().Get("nonce"))
 }
 
 // unknown is the one answer about what is not there and about what is not the caller's.
@@ -426,10 +460,10 @@ func (s *Server) getVerdict(w http.ResponseWriter, r *http.Request, t Token) err
 	if err != nil {
 		return err
 	}
-	if !shown[sum] && !slices.Contains(t.Roles, Operate) {
+	if !shown[sum] {
 		return unknown
 	}
-	known, err := s.o.Store.Content(r.Context(), sum)
+	known, err := s.o.Store.Content(r.Context(), t.Tenant, sum, s.policy, s.rules)
 	if err != nil {
 		return err
 	}
@@ -437,14 +471,8 @@ func (s *Server) getVerdict(w http.ResponseWriter, r *http.Request, t Token) err
 	var list []map[string]string
 	accepted := true
 	for _, k := range known {
-		if k.Policy != s.policy || k.Rules != s.rules {
-			continue
-		}
 		accepted = accepted && k.Class == wire.OK.String()
-		entry := map[string]string{"format": k.Format, "class": k.Class}
-		if !slices.ContainsFunc(list, func(e map[string]string) bool { return e["format"] == k.Format && e["class"] == k.Class }) {
-			list = append(list, entry) // no names: another tenant gave them
-		}
+		list = append(list, map[string]string{"format": k.Format, "class": k.Class})
 	}
 	if len(list) == 0 {
 		return unknown

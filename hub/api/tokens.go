@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -46,7 +47,7 @@ func ParseTokens(b *limits.Budget, text []byte) (map[string]Token, error) {
 			if err != nil {
 				return err
 			}
-			if err := t.check(); err != nil {
+			if err := t.Check(); err != nil {
 				return fmt.Errorf("token %d: %w", i+1, err)
 			}
 			if _, ok := out[t.SHA256]; ok {
@@ -84,13 +85,14 @@ func readToken(d *strictjson.Decoder) (t Token, err error) {
 	return t, err
 }
 
-func (t Token) check() error {
+// Check returns what is wrong with an entry.
+func (t Token) Check() error {
 	b, err := hex.DecodeString(t.SHA256)
 	switch {
 	case err != nil || len(b) != sha256.Size || hex.EncodeToString(b) != t.SHA256:
 		return errors.New("sha256 is no SHA-256 in lower-case hex")
-	case t.Tenant == "":
-		return errors.New("it has no tenant")
+	case t.Tenant == "" || !utf8.ValidString(t.Tenant):
+		return errors.New("it has no tenant, or one that is not UTF-8")
 	case len(t.Roles) == 0:
 		return fmt.Errorf("it allows nothing: its roles are of %v", roles)
 	}

@@ -16,7 +16,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 )
@@ -33,12 +36,40 @@ type Store struct {
 	root *os.Root
 }
 
-// Open opens a folder, and makes it if it does not exist.
+// Open opens a folder, and makes it if it does not exist. What arrived when a process was killed
+// is removed after a day: other processes may have the folder, too.
 func Open(path string) (*Store, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err
 	}
-	return OpenToRead(path)
+	s, err := OpenToRead(path)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.tidy(time.Now().Add(-24 * time.Hour))
+}
+
+// incoming is how the names of contents begin that have not come to their end.
+const incoming = ".incoming-"
+
+// tidy removes what began to arrive before a time.
+func (s *Store) tidy(before time.Time) error {
+	return fs.WalkDir(s.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasPrefix(e.Name(), incoming) {
+			return err
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) || err == nil && info.ModTime().After(before) {
+			return nil
+		}
+		if err == nil {
+			err = s.root.Remove(name)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
 }
 
 // OpenToRead opens a folder that exists.
@@ -107,17 +138,20 @@ func (s *Store) Put(ctx context.Context, tenant, sum string, r io.Reader, max in
 	return size, nil
 }
 
-// Has reports whether a tenant's content is there.
-func (s *Store) Has(tenant, sum string) (bool, error) {
+// Size returns the size of a tenant's content. ok is false if it is not there.
+func (s *Store) Size(tenant, sum string) (size int64, ok bool, err error) {
 	_, name, err := where(tenant, sum)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
-	_, err = s.root.Stat(name)
+	info, err := s.root.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return 0, false, nil
 	}
-	return err == nil, err
+	if err != nil {
+		return 0, false, err
+	}
+	return info.Size(), true, nil
 }
 
 // Delete removes a content.
@@ -137,8 +171,18 @@ func (s *Store) Delete(tenant, sum string) error {
 // else it computes them. The error is about a name or a content.
 func (s *Store) Folder(tenant string, manifest []gate.File, known bool) (fs.FS, io.Closer, error) {
 	out := &gate.Folder{}
-	var open closers
+	open := &pool{root: s.root}
+	had := map[string]*content{}
 	for _, f := range manifest {
+		if c := had[f.SHA256]; c != nil && c.size == f.Size { // one content under many names
+			if !known {
+				f.SHA256 = ""
+			}
+			if err := out.Add(f, c); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
 		_, name, err := where(tenant, f.SHA256)
 		if err != nil {
 			return nil, nil, err
@@ -153,8 +197,8 @@ func (s *Store) Folder(tenant string, manifest []gate.File, known bool) (fs.FS, 
 		if info.Size() != f.Size {
 			return nil, nil, fmt.Errorf("blob: %s has %d bytes, and the manifest says %d", f.SHA256, info.Size(), f.Size)
 		}
-		c := &content{root: s.root, name: name}
-		open = append(open, c)
+		c := &content{pool: open, name: name, size: f.Size}
+		had[f.SHA256] = c
 		if !known {
 			f.SHA256 = ""
 		}
@@ -165,34 +209,68 @@ func (s *Store) Folder(tenant string, manifest []gate.File, known bool) (fs.FS, 
 	return out, open, nil
 }
 
-// A content is opened when it is first read.
-type content struct {
-	root *os.Root
-	name string
+// maxOpen bounds how many contents of a folder are open at once.
+const maxOpen = 32
 
-	once sync.Once
-	file *os.File
-	err  error
+// A pool has the few contents of a folder that are open.
+type pool struct {
+	root *os.Root
+
+	mu     sync.Mutex
+	open   []*content // the one that was read last is the last
+	closed bool
 }
 
+// A content is open while it is among those that were read last.
+type content struct {
+	pool *pool
+	name string
+	size int64
+	file *os.File
+}
+
+// ReadAt implements io.ReaderAt.
 func (c *content) ReadAt(p []byte, off int64) (int, error) {
-	c.once.Do(func() { c.file, c.err = c.root.Open(c.name) })
-	if c.err != nil {
-		return 0, c.err
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	if err := c.pool.use(c); err != nil {
+		return 0, err
 	}
 	return c.file.ReadAt(p, off)
 }
 
-type closers []*content
-
-// Close closes what was opened.
-func (l closers) Close() error {
-	for _, c := range l {
-		c.once.Do(func() { c.err = fs.ErrClosed })
-		if c.file != nil {
-			c.file.Close()
-		}
+// use opens a content, in place of the one that was not read for the longest time.
+func (p *pool) use(c *content) error {
+	if p.closed {
+		return fs.ErrClosed
 	}
+	if i := slices.Index(p.open, c); i >= 0 {
+		p.open = append(slices.Delete(p.open, i, i+1), c)
+		return nil
+	}
+	if len(p.open) == maxOpen {
+		p.open[0].file.Close()
+		p.open[0].file = nil
+		p.open = slices.Delete(p.open, 0, 1)
+	}
+	f, err := p.root.Open(c.name)
+	if err != nil {
+		return err
+	}
+	c.file = f
+	p.open = append(p.open, c)
+	return nil
+}
+
+// Close closes what is open.
+func (p *pool) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, c := range p.open {
+		c.file.Close()
+	}
+	p.open = nil
 	return nil
 }
 
@@ -212,7 +290,7 @@ func (u *until) Read(p []byte) (int, error) {
 // create makes a temporary file in a folder.
 func (s *Store) create(folder string) (*os.File, string, error) {
 	for range 100 {
-		name := filepath.Join(folder, ".incoming-"+random())
+		name := filepath.Join(folder, incoming+random())
 		f, err := s.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, name, err

@@ -52,6 +52,7 @@ type Recorder struct {
 	spans []span // in order, none touches another
 	total int
 	lost  bool // more was read than is kept, or a read failed
+	err   error
 }
 
 // Record returns a recorder of a content.
@@ -63,9 +64,12 @@ func (c *Recorder) ReadAt(p []byte, off int64) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.lost || off < 0:
-	case err != nil && !errors.Is(err, io.EOF):
-		c.lost, c.spans = true, nil
+	case off < 0:
+	case err != nil && (!errors.Is(err, io.EOF) || off+int64(n) < c.size && n < len(p)):
+		if c.lost, c.spans = true, nil; c.err == nil {
+			c.err = err
+		}
+	case c.lost:
 	case n > 0:
 		c.note(off, p[:n])
 	}
@@ -111,6 +115,13 @@ func (c *Recorder) note(off int64, p []byte) {
 	copy(joined.data[off-from:], p)
 	c.total += len(joined.data) - had
 	c.spans = slices.Replace(c.spans, first, last, joined)
+}
+
+// Err is the first error of a read: what was judged then is not the content.
+func (c *Recorder) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
 }
 
 var packer, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))

@@ -37,6 +37,7 @@ func Folder(ctx context.Context, tenant, where string, add func(store.Work) erro
 	if err != nil {
 		return err
 	}
+	found := 0
 	var failed []error // what could not be looked at; the rest is found all the same
 	for _, root := range roots {
 		if root, err = filepath.Abs(root); err != nil {
@@ -67,12 +68,16 @@ func Folder(ctx context.Context, tenant, where string, add func(store.Work) erro
 				failed = append(failed, err)
 				return nil
 			}
+			found++
 			w.Tenant = tenant
 			return add(w)
 		})
 		if err != nil {
 			return err
 		}
+	}
+	if found == 0 && len(failed) == 0 {
+		return fmt.Errorf("%s: there is no repository: no folder with a file", where)
 	}
 	return errors.Join(failed...)
 }

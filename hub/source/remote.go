@@ -38,15 +38,15 @@ type Sources struct{ Remote Remote }
 // IsAddress reports whether a repository is on another machine.
 func IsAddress(at string) bool { return remote.Is(at) }
 
-// Domain is who states the digests of an address: its scheme and host. It is "" for a folder,
-// whose files are digested here.
-func Domain(address string) string {
+// Domain is who states the digests of an address: its scheme and host, for hf:// the hub. It is
+// "" for a folder, whose files are digested here.
+func (s Sources) Domain(address string) string {
 	if !IsAddress(address) {
 		return ""
 	}
 	scheme, rest, _ := strings.Cut(address, "://")
 	if scheme = strings.ToLower(scheme); scheme == "hf" {
-		return scheme
+		return scheme + " " + s.Remote.options().Hub
 	}
 	host, _, _ := strings.Cut(rest, "/")
 	return scheme + "://" + host
@@ -94,6 +94,30 @@ func (s Sources) Find(ctx context.Context, b *limits.Budget, tenant, where strin
 	return add(w)
 }
 
+// called is a source as it is kept: another hub is another source.
+func (s Sources) called(where string) string {
+	if hub := s.Remote.options().Hub; hub != "" && strings.HasPrefix(strings.ToLower(where), "hf://") {
+		return where + " at " + hub
+	}
+	return where
+}
+
+// Now describes a revision as its source has it now. What came as a manifest, or is pinned to a
+// commit, is what it was.
+func (s Sources) Now(ctx context.Context, b *limits.Budget, w store.Work) (store.Work, error) {
+	if w.Manifest != nil {
+		return w, nil
+	}
+	if IsAddress(w.Address) {
+		now, err := s.address(ctx, b, w.Address, w.Address)
+		now.Tenant, now.Source, now.Repo, now.Cost = w.Tenant, w.Source, w.Repo, w.Cost
+		return now, err
+	}
+	now, err := revision(ctx, w.Source, w.Address)
+	now.Tenant, now.Repo = w.Tenant, w.Repo
+	return now, err
+}
+
 // account is that of what is fetched to find or to open something, below that of the process.
 func (s Sources) account(ctx context.Context, b *limits.Budget) *limits.Budget {
 	p := *b.Policy()
@@ -115,7 +139,7 @@ func (s Sources) owner(ctx context.Context, b *limits.Budget, tenant, owner stri
 			return fmt.Errorf("hf://%s/*: %w", owner, err)
 		}
 		for _, r := range page {
-			if err := add(store.Work{Tenant: tenant, Source: "hf://" + owner + "/*", Repo: r.Name, Revision: r.Commit, Address: r.Address(), Cost: 8}); err != nil {
+			if err := add(store.Work{Tenant: tenant, Source: s.called("hf://" + owner + "/*"), Repo: r.Name, Revision: r.Commit, Address: r.Address(), Cost: 8}); err != nil {
 				return err
 			}
 		}
@@ -129,7 +153,7 @@ func (s Sources) owner(ctx context.Context, b *limits.Budget, tenant, owner stri
 // address describes what is at an address now: by its commit, or by the names, sizes and stated
 // contents of its files.
 func (s Sources) address(ctx context.Context, b *limits.Budget, where, pinned string) (w store.Work, err error) {
-	w = store.Work{Source: where, Repo: name(where), Address: pinned, Cost: 8}
+	w = store.Work{Source: s.called(where), Repo: name(where), Address: pinned, Cost: 8}
 	if _, commit, ok := strings.Cut(pinned, "@"); ok && strings.HasPrefix(pinned, "hf://") {
 		w.Revision, _, _ = strings.Cut(commit, "/")
 		return w, nil

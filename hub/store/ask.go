@@ -18,27 +18,27 @@ func (e *engine[D, T]) Folder(ctx context.Context, dirHash, policy, rules string
 	var detail []byte
 	var accepted int64
 	v = Judged{Policy: policy, Rules: rules, DirHash: dirHash}
-	err = e.read.row(ctx, "SELECT class, accepted, version, detail FROM hub_folder WHERE dir_hash = $1 AND policy = $2 AND rules = $3", sum, policy, rules).
-		scan(&v.Class, &accepted, &v.Version, &detail)
+	err = e.read.row(ctx, "SELECT class, accepted, version, detail, until FROM hub_folder WHERE dir_hash = $1 AND policy = $2 AND rules = $3", sum, policy, rules).
+		scan(&v.Class, &accepted, &v.Version, &detail, &v.Until)
 	if errors.Is(err, errNoRows) {
 		return v, false, nil
 	}
 	if err != nil {
 		return v, false, err
 	}
-	v.Accepted = accepted == 1
+	v.Accepted, v.Computed = accepted == 1, true
 	v.Detail, err = unpack(detail)
 	return v, err == nil, err
 }
 
 const verdictColumns = `w.id, w.tenant, w.source, w.repo, w.revision, w.address, w.cost,
-	v.epoch, v.policy, v.rules, v.version, v.dir_hash, v.class, v.accepted, v.detail, v.at, v.claimed`
+	v.epoch, v.policy, v.rules, v.version, v.dir_hash, v.class, v.accepted, v.detail, v.at, v.claimed, v.until`
 
 func scanVerdict(scan func(...any) error) (v Verdict, err error) {
 	var sum, detail []byte
 	var accepted, ms int64
 	if err := scan(&v.ID, &v.Tenant, &v.Source, &v.Repo, &v.Work.Revision, &v.Address, &v.Cost,
-		&v.Epoch, &v.Policy, &v.Rules, &v.Version, &sum, &v.Class, &accepted, &detail, &ms, &v.Claimed); err != nil {
+		&v.Epoch, &v.Policy, &v.Rules, &v.Version, &sum, &v.Class, &accepted, &detail, &ms, &v.Claimed, &v.Until); err != nil {
 		return v, err
 	}
 	v.DirHash, v.Accepted, v.At = hex.EncodeToString(sum), accepted == 1, at(ms)
@@ -51,8 +51,10 @@ func (e *engine[D, T]) Revision(ctx context.Context, tenant, repo, revision stri
 	query, args := "SELECT "+verdictColumns+" FROM hub_work w JOIN hub_repo_verdict v ON v.work = w.id WHERE w.tenant = $1 AND w.repo = $2", []any{tenant, repo}
 	if revision != "" {
 		query, args = query+" AND w.revision = $3", append(args, revision)
+	} else {
+		query += " AND " + latest
 	}
-	err = each(ctx, e.read, query+" ORDER BY w.id DESC LIMIT 1", args, func(scan func(...any) error) (err error) {
+	err = each(ctx, e.read, query+" ORDER BY v.accepted, w.seen DESC, w.id DESC LIMIT 1", args, func(scan func(...any) error) (err error) {
 		v, err = scanVerdict(scan)
 		ok = err == nil
 		return err
@@ -79,14 +81,17 @@ func (e *engine[D, T]) Files(ctx context.Context, work int64) (out []gate.File, 
 	return out, err
 }
 
+// latest holds for the revision of each repository of a source that was seen last.
+const latest = `NOT EXISTS (SELECT 1 FROM hub_work x JOIN hub_repo_verdict y ON y.work = x.id
+	WHERE x.tenant = w.tenant AND x.repo = w.repo AND x.source = w.source AND (x.seen > w.seen OR x.seen = w.seen AND x.id > w.id))`
+
 // Revisions implements [Store].
 func (e *engine[D, T]) Revisions(ctx context.Context, tenant string, visit func(Verdict) error) error {
-	query, args := "SELECT "+verdictColumns+` FROM hub_work w JOIN hub_repo_verdict v ON v.work = w.id WHERE NOT EXISTS
-		(SELECT 1 FROM hub_work x JOIN hub_repo_verdict y ON y.work = x.id WHERE x.tenant = w.tenant AND x.repo = w.repo AND x.id > w.id)`, []any{}
+	query, args := "SELECT "+verdictColumns+` FROM hub_work w JOIN hub_repo_verdict v ON v.work = w.id WHERE `+latest, []any{}
 	if tenant != "" {
 		query, args = query+" AND w.tenant = $1", append(args, tenant)
 	}
-	return each(ctx, e.read, query+" ORDER BY w.repo, w.id", args, func(scan func(...any) error) error {
+	return each(ctx, e.read, query+" ORDER BY w.repo, w.source, w.id", args, func(scan func(...any) error) error {
 		v, err := scanVerdict(scan)
 		if err != nil {
 			return err
@@ -123,22 +128,17 @@ func (e *engine[D, T]) Evidence(ctx context.Context, domain string, digests []st
 }
 
 // Content implements [Store].
-func (e *engine[D, T]) Content(ctx context.Context, sha256 string) (out []Known, err error) {
+func (e *engine[D, T]) Content(ctx context.Context, tenant, sha256, policy, rules string) (out []Content, err error) {
 	sum, err := digest(sha256)
 	if err != nil || sum == nil {
 		return nil, err
 	}
-	err = each(ctx, e.read, `SELECT v.name, v.policy, v.rules, v.format, v.class, v.at, b.size FROM hub_verdict v JOIN hub_blob b ON b.sha256 = v.sha256
-		WHERE v.sha256 = $1 ORDER BY v.at DESC, v.name LIMIT 1000`, []any{sum}, func(scan func(...any) error) error {
-		k := Known{Content: Content{SHA256: sha256}}
-		var ms int64
-		if err := scan(&k.Name, &k.Policy, &k.Rules, &k.Format, &k.Class, &ms, &k.Size); err != nil {
-			return err
-		}
-		k.At = at(ms)
-		out = append(out, k)
-		return nil
-	})
+	err = each(ctx, e.read, "SELECT DISTINCT format, class FROM hub_verdict WHERE tenant = $1 AND sha256 = $2 AND policy = $3 AND rules = $4 ORDER BY class, format",
+		[]any{tenant, sum, policy, rules}, func(scan func(...any) error) error {
+			c := Content{SHA256: sha256}
+			out = append(out, c)
+			return scan(&out[len(out)-1].Format, &out[len(out)-1].Class)
+		})
 	return out, err
 }
 
@@ -191,14 +191,14 @@ func (e *engine[D, T]) Stored(ctx context.Context, tenant string) (n int64, err 
 }
 
 // Rejudge implements [Store].
-func (e *engine[D, T]) Rejudge(ctx context.Context, policy, rules string, dry bool) (n int64, err error) {
-	const old = "FROM hub_repo_verdict v WHERE v.rules <> $1 OR v.policy <> $2"
+func (e *engine[D, T]) Rejudge(ctx context.Context, policy, rules, today string, dry bool) (n int64, err error) {
+	const old = "FROM hub_repo_verdict v WHERE v.rules <> $1 OR v.policy <> $2 OR v.until <> '' AND v.until < $3"
 	if dry {
-		err = e.read.row(ctx, "SELECT count(*) "+old, rules, policy).scan(&n)
+		err = e.read.row(ctx, "SELECT count(*) "+old, rules, policy, today).scan(&n)
 		return n, err
 	}
 	err = e.in(ctx, func(c conn) (err error) {
-		n, err = c.exec(ctx, "UPDATE hub_work SET state = 'waiting', job = 0 WHERE state = 'judged' AND id IN (SELECT v.work "+old+")", rules, policy)
+		n, err = c.exec(ctx, "UPDATE hub_work SET state = 'waiting', job = 0 WHERE state = 'judged' AND id IN (SELECT v.work "+old+")", rules, policy, today)
 		return err
 	})
 	return n, err

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -67,8 +68,8 @@ func work(tenant string, n int) (out []store.Work) {
 func judged(w store.Work) store.Judged {
 	files := []gate.File{{Name: "a/model.bin", Size: 3, SHA256: sum(w.Repo)}, {Name: "config.json", Size: 2, SHA256: sum("shared")}}
 	return store.Judged{
-		Evidence: map[string][]byte{files[0].SHA256: []byte("evidence of " + w.Repo)},
-		Policy:   sum("policy"), Rules: sum("rules"), Version: "test", DirHash: gate.DirHash(files), Class: "ok", Accepted: true, Files: files,
+		Computed: true, Evidence: map[string][]byte{files[0].SHA256: []byte("evidence of " + w.Repo)},
+		Policy: sum("policy"), Rules: sum("rules"), Version: "test", DirHash: gate.DirHash(files), Class: "ok", Accepted: true, Files: files,
 		Contents: []store.Content{{SHA256: files[0].SHA256, Name: "model.bin", Size: 3, Format: "pth", Class: "ok"}, {SHA256: files[1].SHA256, Name: "config.json", Size: 2, Class: "ok"}},
 		Fired:    []string{"b.rule", "a.rule", "b.rule"}, Detail: []byte(`{"of":"` + w.Repo + `"}`),
 	}
@@ -175,8 +176,8 @@ func TestEachRevisionIsJudgedOnce(t *testing.T) {
 		if err != nil || len(ev) != 1 || string(ev[want.Files[0].SHA256]) != "evidence of "+list[7].Repo {
 			t.Errorf("evidence: %q, %v", ev, err)
 		}
-		k, err := e.Content(t.Context(), sum("shared"))
-		if err != nil || len(k) != 1 || k[0].Name != "config.json" {
+		k, err := e.Content(t.Context(), "a", sum("shared"), want.Policy, want.Rules)
+		if err != nil || len(k) != 1 || k[0].Class != "ok" {
 			t.Errorf("content: %+v, %v", k, err)
 		}
 	})
@@ -449,7 +450,7 @@ func TestAClaimIsNotKnowledge(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := judged(list[0])
-		v.Domain, v.Claimed = "hf://example", 1
+		v.Computed, v.Domain, v.Claimed = false, "hf://example", 1
 		if err := e.Start(t.Context(), 1, func(ctx context.Context, j store.Job) error { return e.Finish(ctx, j, v) }); err != nil {
 			t.Fatal(err)
 		}
@@ -457,7 +458,7 @@ func TestAClaimIsNotKnowledge(t *testing.T) {
 		if _, ok, err := e.Folder(t.Context(), v.DirHash, v.Policy, v.Rules); ok || err != nil {
 			t.Errorf("the folder is known: %v", err)
 		}
-		if k, err := e.Content(t.Context(), v.Files[0].SHA256); len(k) != 0 || err != nil {
+		if k, err := e.Content(t.Context(), "a", v.Files[0].SHA256, v.Policy, v.Rules); len(k) != 0 || err != nil {
 			t.Errorf("the content is known: %v, %v", k, err)
 		}
 		for domain, want := range map[string]int{"": 0, "hf://example": 1, "hf://another": 0} {
@@ -472,11 +473,92 @@ func TestAClaimIsNotKnowledge(t *testing.T) {
 }
 
 func TestAFileIsForOneProcess(t *testing.T) {
-	p := place{where: filepath.Join(t.TempDir(), "hub.db")}
+	dir := t.TempDir()
+	p := place{where: filepath.Join(dir, "hub.db")}
 	open(t, p, fast(t))
-	if e, err := store.Open(t.Context(), p.where, fast(t)); err == nil || !strings.Contains(err.Error(), "another process") {
-		t.Errorf("%v, %v", e, err)
+	hard, soft := filepath.Join(dir, "hard.db"), filepath.Join(dir, "soft.db")
+	for name, err := range map[string]error{hard: os.Link(p.where, hard), soft: os.Symlink(p.where, soft)} {
+		if err != nil {
+			t.Skip("the system lacks links: ", name)
+		}
 	}
+	for _, name := range []string{p.where, hard, soft} {
+		if e, err := store.Open(t.Context(), name, fast(t)); err == nil || !strings.Contains(err.Error(), "another process") {
+			t.Errorf("%s: %v, %v", name, e, err)
+		}
+	}
+	if info, err := os.Stat(p.where); err != nil || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("others may read the database: %v, %v", info.Mode(), err)
+	}
+}
+
+// What is seen is what a repository has now, whatever was found first; of repositories of one
+// name a refusal counts.
+func TestWhatWasSeenLastCounts(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		e := open(t, p, fast(t))
+		one := store.Work{Tenant: "t", Source: "A", Repo: "m", Revision: "bad", Address: "bad"}
+		two := store.Work{Tenant: "t", Source: "A", Repo: "m", Revision: "good", Address: "good"}
+		three := store.Work{Tenant: "t", Source: "B", Repo: "m", Revision: "good", Address: "good"}
+		if err := e.Start(t.Context(), 1, func(ctx context.Context, j store.Job) error {
+			v := judged(j.Work)
+			if j.Work.Revision == "bad" {
+				v.Class, v.Accepted = "forbidden", false
+			}
+			return e.Finish(ctx, j, v)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		seen := func(w store.Work, want int, accepted bool) {
+			t.Helper()
+			time.Sleep(2 * time.Millisecond) // the clock of what was seen has milliseconds
+			if _, err := e.Add(t.Context(), []store.Work{w}); err != nil {
+				t.Fatal(err)
+			}
+			drain(t, e, 4)
+			n, all := 0, true
+			if err := e.Revisions(t.Context(), "t", func(v store.Verdict) error { n++; all = all && v.Accepted; return nil }); err != nil {
+				t.Fatal(err)
+			}
+			v, ok, err := e.Revision(t.Context(), "t", "m", "")
+			if err != nil || !ok || n != want || all != accepted || v.Accepted != accepted {
+				t.Errorf("%+v: %d repositories, all accepted %v, the one %v, %v", w, n, all, v.Accepted, err)
+			}
+		}
+		seen(one, 1, false)
+		seen(two, 1, true)
+		seen(one, 1, false)
+		seen(three, 2, false)
+		seen(two, 2, true)
+	})
+}
+
+// A revision whose files are others by now is gone, and what is there is judged in its place.
+func TestAReplacedRevisionIsGone(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		e := open(t, p, fast(t))
+		old := store.Work{Tenant: "t", Source: "A", Repo: "m", Revision: "old", Address: "at"}
+		now := old
+		now.Revision = "new"
+		if _, err := e.Add(t.Context(), []store.Work{old}); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Start(t.Context(), 1, func(ctx context.Context, j store.Job) error {
+			if j.Work.Revision == "old" {
+				return e.Replace(ctx, j, now)
+			}
+			return e.Finish(ctx, j, judged(j.Work))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		drain(t, e, 4)
+		if _, ok, err := e.Revision(t.Context(), "t", "m", "old"); ok || err != nil {
+			t.Errorf("the old one is known: %v", err)
+		}
+		if v, ok, err := e.Revision(t.Context(), "t", "m", ""); !ok || err != nil || v.Work.Revision != "new" {
+			t.Errorf("%+v, %v", v, err)
+		}
+	})
 }
 
 func TestANewerSchemaIsRefused(t *testing.T) {
@@ -506,7 +588,8 @@ func TestAnOlderSchemaIsBroughtUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		drain(t, e, 8)
-		for _, query := range []string{"DROP TABLE hub_evidence", "ALTER TABLE hub_repo_verdict DROP COLUMN claimed", "UPDATE hub_meta SET value = '1' WHERE key = 'schema'"} {
+		for _, query := range []string{"DROP TABLE hub_evidence", "ALTER TABLE hub_repo_verdict DROP COLUMN claimed", "ALTER TABLE hub_repo_verdict DROP COLUMN until",
+			"ALTER TABLE hub_folder DROP COLUMN until", "ALTER TABLE hub_work DROP COLUMN seen", "UPDATE hub_meta SET value = '1' WHERE key = 'schema'"} {
 			if err := store.Exec(t.Context(), e, query); err != nil {
 				t.Fatal(err)
 			}
@@ -537,16 +620,16 @@ func TestRejudge(t *testing.T) {
 			t.Fatal(err)
 		}
 		drain(t, e, 8)
-		if n, err := e.Rejudge(t.Context(), sum("policy"), sum("rules"), false); n != 0 || err != nil {
+		if n, err := e.Rejudge(t.Context(), sum("policy"), sum("rules"), "2026-01-01", false); n != 0 || err != nil {
 			t.Errorf("%d by the same rules, %v", n, err)
 		}
-		if n, err := e.Rejudge(t.Context(), sum("policy"), sum("newer"), true); n != 30 || err != nil {
+		if n, err := e.Rejudge(t.Context(), sum("policy"), sum("newer"), "2026-01-01", true); n != 30 || err != nil {
 			t.Errorf("%d by newer rules, %v", n, err)
 		}
 		if left, err := e.Left(t.Context()); left != 0 || err != nil {
 			t.Errorf("a dry run left %d, %v", left, err)
 		}
-		if n, err := e.Rejudge(t.Context(), sum("policy"), sum("newer"), false); n != 30 || err != nil {
+		if n, err := e.Rejudge(t.Context(), sum("policy"), sum("newer"), "2026-01-01", false); n != 30 || err != nil {
 			t.Errorf("%d put back, %v", n, err)
 		}
 		drain(t, e, 8)

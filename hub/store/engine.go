@@ -178,33 +178,50 @@ func (e *engine[D, T]) Add(ctx context.Context, work []Work) (added int, err err
 	for part := range slices.Chunk(work, 200) {
 		err := e.in(ctx, func(c conn) error {
 			tenants := map[string]bool{}
-			values := make([]any, 0, 9*len(part))
+			values := make([]any, 0, 10*len(part))
 			for _, w := range part {
-				if w.Cost < 1 {
-					w.Cost = 1
-				}
+				w.Cost = min(max(w.Cost, 1), maxCost)
 				manifest, err := packManifest(w.Manifest)
 				if err != nil {
 					return err
 				}
 				tenants[w.Tenant] = true
-				values = append(values, w.Tenant, w.Source, w.Repo, w.Revision, w.Address, manifest, w.Cost, "waiting", e.ms())
+				values = append(values, w.Tenant, w.Source, w.Repo, w.Revision, w.Address, manifest, w.Cost, "waiting", e.ms(), e.ms())
 			}
 			for t := range tenants {
 				if _, err := c.exec(ctx, "INSERT INTO hub_tenant (name) VALUES ($1) ON CONFLICT (name) DO NOTHING", t); err != nil {
 					return err
 				}
 			}
-			n, err := c.exec(ctx, "INSERT INTO hub_work (tenant, source, repo, revision, address, manifest, cost, state, at) VALUES "+
-				groups(len(part), 9)+" ON CONFLICT (tenant, source, repo, revision) DO NOTHING", values...)
+			n, err := c.exec(ctx, "INSERT INTO hub_work (tenant, source, repo, revision, address, manifest, cost, state, at, seen) VALUES "+
+				groups(len(part), 10)+" ON CONFLICT (tenant, source, repo, revision) DO NOTHING", values...)
+			if err != nil {
+				return err
+			}
 			added += int(n)
-			return err
+			return e.seen(ctx, c, part)
 		})
 		if err != nil {
 			return added, err
 		}
 	}
 	return added, nil
+}
+
+// maxCost bounds what a row costs: who has one turn in a thousand has no worse for a larger one.
+const maxCost = 1 << 13
+
+// seen notes that revisions are what their sources have now. One that was gone, and is there
+// again, is judged.
+func (e *engine[D, T]) seen(ctx context.Context, c conn, list []Work) error {
+	for _, w := range list {
+		_, err := c.exec(ctx, `UPDATE hub_work SET seen = $1, state = CASE state WHEN 'gone' THEN 'waiting' ELSE state END
+			WHERE tenant = $2 AND source = $3 AND repo = $4 AND revision = $5`, e.ms(), w.Tenant, w.Source, w.Repo, w.Revision)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Left implements [Store].

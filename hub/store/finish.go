@@ -54,7 +54,7 @@ func (e *engine[D, T]) end(ctx context.Context, j Job, do func(conn) error) erro
 func (e *engine[D, T]) Finish(ctx context.Context, j Job, v Judged) error {
 	return e.end(ctx, j, func(c conn) error {
 		now := e.ms()
-		if err := e.know(ctx, c, v, now); err != nil {
+		if err := e.know(ctx, c, j.Work.Tenant, v, now); err != nil {
 			return err
 		}
 		if err := e.revise(ctx, c, j.Work, v, now); err != nil {
@@ -72,7 +72,7 @@ func (e *engine[D, T]) Finish(ctx context.Context, j Job, v Judged) error {
 }
 
 // know puts what was found out about contents, and about the folder of them.
-func (e *engine[D, T]) know(ctx context.Context, c conn, v Judged, now int64) error {
+func (e *engine[D, T]) know(ctx context.Context, c conn, tenant string, v Judged, now int64) error {
 	if _, err := c.exec(ctx, "INSERT INTO hub_policy (digest, at) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING", v.Policy, now); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (e *engine[D, T]) know(ctx context.Context, c conn, v Judged, now int64) er
 		return err
 	}
 	contents := v.Contents
-	if v.Claimed > 0 { // their digests may be those of other contents
+	if !v.Computed { // their digests may be those of other contents
 		contents = nil
 	}
 	for part := range slices.Chunk(once(contents), 100) {
@@ -91,16 +91,23 @@ func (e *engine[D, T]) know(ctx context.Context, c conn, v Judged, now int64) er
 				return err
 			}
 			blobs = append(blobs, sum, one.Size, one.Format)
-			verdicts = append(verdicts, sum, one.Name, v.Policy, v.Rules, one.Format, one.Class, now)
+			verdicts = append(verdicts, tenant, sum, one.Name, v.Policy, v.Rules, one.Format, one.Class, now)
 		}
 		if _, err := c.exec(ctx, "INSERT INTO hub_blob (sha256, size, format) VALUES "+groups(len(part), 3)+" ON CONFLICT (sha256) DO NOTHING", blobs...); err != nil {
 			return err
 		}
 		// What was once refused beside other files is not accepted because another folder explains it.
-		if _, err := c.exec(ctx, "INSERT INTO hub_verdict (sha256, name, policy, rules, format, class, at) VALUES "+groups(len(part), 7)+
-			" ON CONFLICT (sha256, name, policy, rules) DO UPDATE SET class = excluded.class WHERE hub_verdict.class = 'ok'", verdicts...); err != nil {
+		if _, err := c.exec(ctx, "INSERT INTO hub_verdict (tenant, sha256, name, policy, rules, format, class, at) VALUES "+groups(len(part), 8)+
+			" ON CONFLICT (tenant, sha256, policy, rules, name) DO UPDATE SET class = excluded.class WHERE hub_verdict.class = 'ok'", verdicts...); err != nil {
 			return err
 		}
+	}
+	if !v.Computed && v.Domain == "" {
+		return errors.New("store: nobody states the digests of a verdict")
+	}
+	domain := v.Domain
+	if v.Computed {
+		domain = ""
 	}
 	for _, of := range slices.Sorted(maps.Keys(v.Evidence)) {
 		sum, err := digest(of)
@@ -108,19 +115,20 @@ func (e *engine[D, T]) know(ctx context.Context, c conn, v Judged, now int64) er
 			return err
 		}
 		// What was read last is what the rules of today read.
-		if _, err := c.exec(ctx, "INSERT INTO hub_evidence (domain, sha256, data) VALUES ($1, $2, $3) ON CONFLICT (domain, sha256) DO UPDATE SET data = excluded.data", v.Domain, sum, v.Evidence[of]); err != nil {
+		if _, err := c.exec(ctx, "INSERT INTO hub_evidence (domain, sha256, data) VALUES ($1, $2, $3) ON CONFLICT (domain, sha256) DO UPDATE SET data = excluded.data", domain, sum, v.Evidence[of]); err != nil {
 			return err
 		}
 	}
-	if v.DirHash == "" || v.Claimed > 0 {
+	if v.DirHash == "" || !v.Computed {
 		return nil
 	}
 	sum, err := digest(v.DirHash)
 	if err != nil {
 		return err
 	}
-	_, err = c.exec(ctx, `INSERT INTO hub_folder (dir_hash, policy, rules, class, accepted, version, detail, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-		ON CONFLICT (dir_hash, policy, rules) DO NOTHING`, sum, v.Policy, v.Rules, v.Class, bit(v.Accepted), v.Version, pack(v.Detail), now)
+	_, err = c.exec(ctx, `INSERT INTO hub_folder (dir_hash, policy, rules, class, accepted, version, detail, at, until) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (dir_hash, policy, rules) DO UPDATE SET class = excluded.class, accepted = excluded.accepted, detail = excluded.detail, at = excluded.at, until = excluded.until`,
+		sum, v.Policy, v.Rules, v.Class, bit(v.Accepted), v.Version, pack(v.Detail), now, v.Until)
 	return err
 }
 
@@ -161,10 +169,10 @@ func (e *engine[D, T]) revise(ctx context.Context, c conn, w Work, v Judged, now
 	if err != nil {
 		return err
 	}
-	if _, err := c.exec(ctx, `INSERT INTO hub_repo_verdict (work, epoch, policy, rules, version, dir_hash, class, accepted, detail, at, claimed) VALUES ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+	if _, err := c.exec(ctx, `INSERT INTO hub_repo_verdict (work, epoch, policy, rules, version, dir_hash, class, accepted, detail, at, claimed, until) VALUES ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 		ON CONFLICT (work) DO UPDATE SET epoch = hub_repo_verdict.epoch + 1, policy = excluded.policy, rules = excluded.rules, version = excluded.version,
-		dir_hash = excluded.dir_hash, class = excluded.class, accepted = excluded.accepted, detail = excluded.detail, at = excluded.at, claimed = excluded.claimed`,
-		w.ID, v.Policy, v.Rules, v.Version, sum, v.Class, bit(v.Accepted), pack(v.Detail), now, v.Claimed); err != nil {
+		dir_hash = excluded.dir_hash, class = excluded.class, accepted = excluded.accepted, detail = excluded.detail, at = excluded.at, claimed = excluded.claimed, until = excluded.until`,
+		w.ID, v.Policy, v.Rules, v.Version, sum, v.Class, bit(v.Accepted), pack(v.Detail), now, v.Claimed, v.Until); err != nil {
 		return err
 	}
 	for _, table := range []string{"hub_file", "hub_fired"} {
@@ -203,6 +211,33 @@ func (e *engine[D, T]) tell(ctx context.Context, c conn, ev Event, w Work, now i
 	_, err := c.exec(ctx, `INSERT INTO hub_event (at, kind, work, tenant, repo, revision, dir_hash, policy, rules, class, text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		now, ev.Kind, w.ID, w.Tenant, w.Repo, w.Revision, ev.DirHash, ev.Policy, ev.Rules, ev.Class, ev.Text)
 	return err
+}
+
+// Replace implements [Store].
+func (e *engine[D, T]) Replace(ctx context.Context, j Job, by Work) error {
+	return e.end(ctx, j, func(c conn) error {
+		w := j.Work
+		n, err := c.exec(ctx, "UPDATE hub_work SET state = 'gone' WHERE id = $1 AND state = 'admitted'", w.ID)
+		if err == nil && n != 1 {
+			err = ErrFenced
+		}
+		for _, table := range []string{"hub_repo_verdict", "hub_file", "hub_fired"} {
+			if err == nil {
+				_, err = c.exec(ctx, "DELETE FROM "+table+" WHERE work = $1", w.ID)
+			}
+		}
+		if err == nil {
+			_, err = c.exec(ctx, `INSERT INTO hub_work (tenant, source, repo, revision, address, cost, state, at, seen) VALUES ($1, $2, $3, $4, $5, $6, 'waiting', $7, $7)
+				ON CONFLICT (tenant, source, repo, revision) DO NOTHING`, by.Tenant, by.Source, by.Repo, by.Revision, by.Address, min(max(by.Cost, 1), maxCost), e.ms())
+		}
+		if err == nil {
+			err = e.seen(ctx, c, []Work{by})
+		}
+		if err != nil {
+			return err
+		}
+		return e.tell(ctx, c, Event{Kind: "gone"}, w, e.ms())
+	})
 }
 
 // Park implements [Store].

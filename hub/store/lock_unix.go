@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile keeps other processes from a file until it is unlocked, or the process ends.
+// lockFile keeps other processes from a file, under whatever name they open it, until it is
+// unlocked, or the process ends. It makes the file for its owner alone.
 func lockFile(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

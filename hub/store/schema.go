@@ -117,6 +117,22 @@ CREATE TABLE hub_event (
 `, `
 CREATE TABLE hub_evidence (domain TEXT NOT NULL, sha256 {bytes} NOT NULL, data {bytes} NOT NULL, PRIMARY KEY (domain, sha256));
 ALTER TABLE hub_repo_verdict ADD COLUMN claimed BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE hub_repo_verdict ADD COLUMN until TEXT NOT NULL DEFAULT '';
+ALTER TABLE hub_folder ADD COLUMN until TEXT NOT NULL DEFAULT '';
+ALTER TABLE hub_work ADD COLUMN seen BIGINT NOT NULL DEFAULT 0;
+UPDATE hub_work SET seen = at;
+DROP TABLE hub_verdict;
+CREATE TABLE hub_verdict (
+  tenant TEXT NOT NULL,
+  sha256 {bytes} NOT NULL,
+  name TEXT NOT NULL,
+  policy TEXT NOT NULL,
+  rules TEXT NOT NULL,
+  format TEXT NOT NULL,
+  class TEXT NOT NULL,
+  at BIGINT NOT NULL,
+  PRIMARY KEY (tenant, sha256, policy, rules, name)
+);
 `}
 
 // migrate brings the tables to schemaVersion, in one transaction.

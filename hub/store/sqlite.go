@@ -17,7 +17,7 @@ func openSQLite(ctx context.Context, path string, o Options) (Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := lockFile(full + ".lock")
+	unlock, err := lockFile(full)
 	if err != nil {
 		return nil, err
 	}

@@ -34,11 +34,20 @@ type Judged struct {
 	Detail                 []byte   // the verdict's JSON
 	// Evidence is what was read of contents, by their SHA-256, for those of which it is kept.
 	Evidence map[string][]byte
-	// Domain is who states digests that were not computed from the bytes, and Claimed how many
-	// of the files have such a one; "" and 0 if all were computed. What is known by a claim is
-	// known of that source alone: another content may have the digest.
-	Domain  string
-	Claimed int64
+	// Computed says that every digest was computed from the bytes. Without it Domain is who states
+	// them, and Claimed for how many of the files: what is known by a claim is known of that
+	// source alone, since another content may have the digest.
+	Computed bool
+	Domain   string
+	Claimed  int64
+	// Until is the last day on which the verdict is good, such as "2026-12-31": that of an
+	// exception of the policy; "" for no end.
+	Until string
+}
+
+// Good reports whether a verdict is that of a policy and its rules, on a day.
+func (v *Judged) Good(policy, rules, today string) bool {
+	return v.Policy == policy && v.Rules == rules && (v.Until == "" || today != "" && today <= v.Until)
 }
 
 // A Content is what was found out about one file of a revision, beside the others.
@@ -65,14 +74,6 @@ type Verdict struct {
 
 	Epoch int64 // how many times it was judged
 	At    time.Time
-}
-
-// A Known is what is known of a content under a policy and its rules.
-type Known struct {
-	Content
-
-	Policy, Rules string
-	At            time.Time
 }
 
 // A Parked row waits for a person.
@@ -136,13 +137,18 @@ type Store interface {
 
 	// Folder returns the verdict about the same files under a policy and its rules.
 	Folder(ctx context.Context, dirHash, policy, rules string) (Judged, bool, error)
-	// Revision returns the latest verdict about a revision; the newest revision for "".
+	// Replace ends a job whose files are those of another revision by now, which is added. The
+	// old one is gone: nothing is known of it, and nobody can look at it.
+	Replace(ctx context.Context, j Job, by Work) error
+	// Revision returns the verdict about a revision; for "", the one that was seen last. If
+	// several sources have a repository of the name, a refusal counts.
 	Revision(ctx context.Context, tenant, repo, revision string) (Verdict, bool, error)
 	// Revisions lists the verdicts about the newest revision of each repository of a tenant, or
 	// of all tenants for "".
 	Revisions(ctx context.Context, tenant string, visit func(Verdict) error) error
-	// Content returns what is known of a content.
-	Content(ctx context.Context, sha256 string) ([]Known, error)
+	// Content returns as what a content was judged in the revisions of a tenant, by a policy and
+	// its rules: each format and class once.
+	Content(ctx context.Context, tenant, sha256, policy, rules string) ([]Content, error)
 
 	// Show notes that a tenant has shown a content of some size, or that anyone may have it
 	// for the tenant Public. Shown returns which of the contents a tenant may ask about.
@@ -152,8 +158,8 @@ type Store interface {
 	Stored(ctx context.Context, tenant string) (int64, error)
 
 	// Rejudge puts every revision back into the backlog whose verdict is by another policy or
-	// by other rules, or counts them.
-	Rejudge(ctx context.Context, policy, rules string, dry bool) (int64, error)
+	// by other rules, or good no more today, or counts them.
+	Rejudge(ctx context.Context, policy, rules, today string, dry bool) (int64, error)
 	// Parked lists parked rows. Retry puts one back into the backlog, or all for 0.
 	Parked(ctx context.Context) ([]Parked, error)
 	Retry(ctx context.Context, id int64) (int64, error)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/hub/evidence"
-	"github.com/anamnesis-go/anamnesis/hub/source"
 	"github.com/anamnesis-go/anamnesis/hub/store"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
@@ -21,16 +20,16 @@ func (w *Worker) again(ctx context.Context, g *gate.Gate, of store.Work) (out st
 	for i, f := range files {
 		sums[i] = f.SHA256
 	}
-	kept, err := w.Store.Evidence(ctx, source.Domain(of.Address), sums)
+	kept, err := w.Store.Evidence(ctx, w.Sources.Domain(of.Address), sums)
 	if err != nil {
 		return out, false, err
 	}
 	out, ok, err = FromEvidence(ctx, w, g, files, kept)
-	if ok { // which digests were claimed is not kept: that some may have been is
-		if out.Domain = source.Domain(of.Address); out.Domain != "" {
-			out.Claimed = int64(len(files))
-		}
+	// Which digests of an address were claimed is not kept: that some may have been is.
+	if out.Domain = w.Sources.Domain(of.Address); out.Domain != "" {
+		out.Claimed = int64(len(files))
 	}
+	out.Computed = out.Domain == ""
 	return out, ok, err
 }
 
@@ -58,6 +57,6 @@ func FromEvidence(ctx context.Context, w *Worker, g *gate.Gate, files []gate.Fil
 	if v.Class() == wire.Internal {
 		return out, false, nil
 	}
-	out, err = w.judged(v)
+	out, err = w.judged(v, g)
 	return out, err == nil, err
 }

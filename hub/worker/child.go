@@ -103,6 +103,7 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 	b := policy.Limits.Budget(ctx)
 	defer b.Close()
 	var files fs.FS
+	var p *pinned
 	if r.Manifest != nil {
 		blobs, err := blob.OpenToRead(r.Blobs)
 		if err != nil {
@@ -120,8 +121,8 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 			return err
 		}
 		defer closer.Close()
-		p, plain, err := pin(ctx, list, nil)
-		if err != nil {
+		var plain bool
+		if p, plain, err = pin(ctx, list, nil); err != nil {
 			return err
 		}
 		defer p.Close()
@@ -134,6 +135,11 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer v.Close()
+	if p != nil {
+		if err := p.err(); err != nil {
+			return err
+		}
+	}
 	return v.WriteJSON(out)
 }
 

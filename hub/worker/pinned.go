@@ -159,6 +159,16 @@ func (p *pinned) Close() error {
 	return nil
 }
 
+// err is the first error of a read, after which the judgement is not about the files.
+func (p *pinned) err() error {
+	for _, r := range p.records {
+		if err := r.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // evidence is what was read of the files, by their digests.
 func (p *pinned) evidence() map[string][]byte {
 	out := map[string][]byte{}

@@ -2,18 +2,23 @@ package worker_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/hub/source"
 	"github.com/anamnesis-go/anamnesis/hub/store"
+	"github.com/anamnesis-go/anamnesis/hub/worker"
 )
 
 const commit = "cccccccccccccccccccccccccccccccccccccccc"
@@ -25,6 +30,7 @@ type hubDouble struct {
 
 	repos map[string]map[string]string
 	lies  map[string]string // the digest that is stated of a file
+	cut   atomic.Bool       // connections are closed in place of an answer
 }
 
 func newHubDouble(t *testing.T, repos map[string]map[string]string) *hubDouble {
@@ -73,6 +79,9 @@ func (h *hubDouble) serve(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	if h.cut.Load() {
+		panic(http.ErrAbortHandler)
+	}
 	w.Header().Set("ETag", `"`+digest(text)+`"`)
 	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
 }
@@ -100,7 +109,7 @@ func TestAnAddressIsJudgedByItsHeaders(t *testing.T) {
 		}
 	}
 	good, evil := m.finished["org/good"], m.finished["org/evil"]
-	if !good.Accepted || good.Claimed != 1 || good.Domain != "hf" || good.DirHash == "" {
+	if !good.Accepted || good.Claimed != 1 || good.Domain != "hf "+h.URL || good.DirHash == "" {
 		t.Errorf("good: %+v", good)
 	}
 	if evil.Accepted || evil.Class != "forbidden" || evil.Claimed != 2 {
@@ -118,7 +127,7 @@ func TestAnAddressIsJudgedByItsHeaders(t *testing.T) {
 		if err := w.Work(t.Context(), store.Job{ID: int64(i), Attempt: 1, Work: f}); err != nil {
 			t.Fatal(err)
 		}
-		if again := m.finished[f.Repo]; again.Class != v.Class || again.Rules == v.Rules || again.Domain != "hf" || again.Claimed == 0 {
+		if again := m.finished[f.Repo]; again.Class != v.Class || again.Rules == v.Rules || again.Domain == "" || again.Claimed == 0 {
 			t.Errorf("again: %+v", again)
 		}
 	}
@@ -137,6 +146,49 @@ func TestALieAboutADigestIsFound(t *testing.T) {
 	err := w.Work(t.Context(), store.Job{ID: 1, Attempt: 1, Work: found[0]})
 	if v, ok := m.finished["org/liar"]; err == nil && (!ok || v.Accepted) {
 		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// A claim stays a claim, whichever attempt comes to the end.
+func TestAClaimStaysAClaim(t *testing.T) {
+	h := newHubDouble(t, map[string]map[string]string{"m": {"model.safetensors": honest, "config.json": `{"model_type":"llama"}`}})
+	h.lies["model.safetensors"] = digest("another content of the size")
+	w, m := newWorker(t)
+	w.Sources = source.Sources{Remote: source.Remote{AllowPrivate: true, Hub: h.URL}}
+	w.Child = func(ctx context.Context, g *gate.Gate, work store.Work) ([]byte, error) {
+		program, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		return worker.Process("/usr/bin/env", []string{"HUB_CHILD=judge", program}, "", w.Sources.Remote)(ctx, g, work)
+	}
+	for attempt := 1; attempt <= 2; attempt++ {
+		j := store.Job{ID: 1, Attempt: attempt, Work: store.Work{Repo: "m", Address: "hf://org/m@" + commit, Revision: commit}}
+		if err := w.Work(t.Context(), j); err != nil {
+			t.Logf("attempt %d: %v", attempt, err) // it may be found out, since a small file is read whole
+			continue
+		}
+		if v := m.finished["m"]; v.Computed || v.Claimed == 0 || v.Domain == "" {
+			t.Errorf("attempt %d: computed %v, claimed %d, domain %q", attempt, v.Computed, v.Claimed, v.Domain)
+		}
+	}
+}
+
+// A connection that breaks is an attempt that failed, and nothing about the files.
+func TestABrokenConnectionIsNoVerdict(t *testing.T) {
+	h := newHubDouble(t, map[string]map[string]string{"m": {"model.safetensors": safetensors(strings.Repeat("x", 1<<20)), "config.json": `{"model_type":"llama"}`}})
+	w, m := newWorker(t)
+	w.Sources = source.Sources{Remote: source.Remote{AllowPrivate: true, Hub: h.URL}}
+	h.cut.Store(true)
+	j := store.Job{ID: 1, Attempt: 1, Work: store.Work{Repo: "m", Address: "hf://org/m@" + commit, Revision: commit}}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := w.Work(ctx, j); err == nil || len(m.finished) != 0 {
+		t.Errorf("%v, %+v", err, m.finished)
+	}
+	h.cut.Store(false)
+	if err := w.Work(t.Context(), j); err != nil || !m.finished["m"].Accepted {
+		t.Errorf("%v, %+v", err, m.finished["m"])
 	}
 }
 

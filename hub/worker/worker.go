@@ -26,7 +26,7 @@ import (
 const Name = "."
 
 // maxDetail bounds the JSON of a verdict that is stored.
-const maxDetail = 64 << 20
+const maxDetail = 16 << 20
 
 // A Worker judges revisions. Its methods may be called by many goroutines.
 type Worker struct {
@@ -50,10 +50,13 @@ type Worker struct {
 // Work judges the revision of a job, and stores what it found. It is what a [store.Queue] calls.
 func (w *Worker) Work(ctx context.Context, j store.Job) error {
 	began := time.Now()
-	v, err := w.judge(ctx, j)
+	v, err := w.current(ctx, j)
 	switch {
+	case errors.Is(err, errReplaced):
+		w.log("replaced", j)
+		return w.Store.Replace(ctx, j, v.by)
 	case err == nil:
-		if err = w.Store.Finish(ctx, j, v); err == nil {
+		if err = w.Store.Finish(ctx, j, v.Judged); err == nil {
 			w.log("judged", j, "class", v.Class, "dir_hash", v.DirHash, "policy", v.Policy, "rules", v.Rules, "took", time.Since(began))
 			return nil
 		}
@@ -64,6 +67,33 @@ func (w *Worker) Work(ctx context.Context, j store.Job) error {
 	}
 	w.log("failed", j, "error", err.Error())
 	return err
+}
+
+// A result is what was found out, or the revision that is there by now.
+type result struct {
+	store.Judged
+
+	by store.Work
+}
+
+// errReplaced means that the files are those of another revision.
+var errReplaced = errors.New("the files are those of another revision")
+
+// current judges a revision that is still what its source has, before and after.
+func (w *Worker) current(ctx context.Context, j store.Job) (out result, err error) {
+	if out.by, err = w.Sources.Now(ctx, w.Budget, j.Work); err != nil {
+		return out, err
+	}
+	if out.by.Revision != j.Work.Revision {
+		return out, errReplaced
+	}
+	if out.Judged, err = w.judge(ctx, j); err != nil {
+		return out, err
+	}
+	if out.by, err = w.Sources.Now(ctx, w.Budget, j.Work); err == nil && out.by.Revision != j.Work.Revision {
+		err = errReplaced
+	}
+	return out, err
 }
 
 func (w *Worker) log(what string, j store.Job, more ...any) {
@@ -103,13 +133,15 @@ func (w *Worker) judge(ctx context.Context, j store.Job) (out store.Judged, err 
 		if err != nil {
 			return out, err
 		}
-		if ok { // the same files, of another revision: nothing is read
+		if ok && known.Good(policy, rules, g.Today) { // the same files, of another revision: nothing is read
 			v, err := g.RemoteFolder(known.Detail, j.Work.Manifest, gate.Hint{Name: Name, Beside: true})
 			if err != nil {
 				return out, err
 			}
 			defer v.Close()
-			return w.judged(v)
+			out, err = w.judged(v, g)
+			out.Computed = true
+			return out, err
 		}
 	}
 	if j.Attempt == 1 {
@@ -123,15 +155,7 @@ func (w *Worker) judge(ctx context.Context, j store.Job) (out store.Judged, err 
 	}
 	defer closer.Close()
 	if j.Attempt > 1 && w.Child != nil { // in a process of its own
-		v, err := w.elsewhere(ctx, g, j, files)
-		if err != nil {
-			return out, err
-		}
-		defer v.Close()
-		if v.Class() == wire.Internal {
-			return out, v.Err
-		}
-		return w.judged(v)
+		return w.elsewhere(ctx, g, j, files)
 	}
 	return w.here(ctx, g, files, j.Work)
 }
@@ -155,13 +179,19 @@ func (w *Worker) here(ctx context.Context, g *gate.Gate, files fs.FS, of store.W
 	if v.Class() == wire.Internal {
 		return out, v.Err // it says nothing about the files: they could not be read
 	}
-	if out, err = w.judged(v); err != nil || !plain {
+	if err := p.err(); err != nil {
 		return out, err
 	}
-	out.Evidence = p.evidence()
-	if out.Claimed = p.claimed; p.claimed > 0 {
-		out.Domain = source.Domain(of.Address)
+	if out, err = w.judged(v, g); err != nil {
+		return out, err
 	}
+	if !plain { // the gate has digested what it could read
+		out.Computed = of.Address != "" && !source.IsAddress(of.Address)
+		out.Domain = w.Sources.Domain(of.Address)
+		return out, nil
+	}
+	out.Evidence = p.evidence()
+	out.Computed, out.Claimed, out.Domain = p.claimed == 0, p.claimed, w.Sources.Domain(of.Address)
 	return out, p.unchanged()
 }
 
@@ -188,23 +218,34 @@ func InProcess(ctx context.Context, b *limits.Budget, g *gate.Gate, files fs.FS)
 }
 
 // elsewhere asks a child, and believes it about the files that this process has digested.
-func (w *Worker) elsewhere(ctx context.Context, g *gate.Gate, j store.Job, files fs.FS) (*gate.Verdict, error) {
+func (w *Worker) elsewhere(ctx context.Context, g *gate.Gate, j store.Job, files fs.FS) (out store.Judged, err error) {
+	claimed := int64(0)
 	list := j.Work.Manifest // whose contents were digested when they came
 	if list == nil {
 		p, plain, err := pin(ctx, files, nil)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		defer p.Close()
-		if list = p.list; !plain {
-			return nil, errors.New("it has what is no plain file, and is not judged in a process of its own")
+		if list, claimed = p.list, p.claimed; !plain {
+			return out, errors.New("it has what is no plain file, and is not judged in a process of its own")
 		}
 	}
 	text, err := w.Child(ctx, g, j.Work)
 	if err != nil {
-		return nil, fmt.Errorf("judged in a process of its own: %w", err)
+		return out, fmt.Errorf("judged in a process of its own: %w", err)
 	}
-	return g.RemoteFolder(text, list, gate.Hint{Name: Name, Beside: true})
+	v, err := g.RemoteFolder(text, list, gate.Hint{Name: Name, Beside: true})
+	if err != nil {
+		return out, err
+	}
+	defer v.Close()
+	if v.Class() == wire.Internal {
+		return out, v.Err
+	}
+	out, err = w.judged(v, g)
+	out.Computed, out.Claimed, out.Domain = claimed == 0, claimed, w.Sources.Domain(j.Work.Address)
+	return out, err
 }
 
 // until reads as long as a context lasts.
@@ -220,8 +261,25 @@ func (u *until) Read(p []byte) (int, error) {
 	return u.r.Read(p)
 }
 
-// judged is a verdict as it is stored.
-func (w *Worker) judged(v *gate.Verdict) (out store.Judged, err error) {
+// Until is the last day on which verdicts of today are good: that on which the first of the
+// policy's exceptions ends that are in force, or "".
+func Until(p *gate.Policy, today string) (until string) {
+	for _, e := range p.Ignore {
+		if e.Expires != "" && e.Expires >= today && (until == "" || e.Expires < until) {
+			until = e.Expires
+		}
+	}
+	for i := range p.Paths {
+		if u := Until(&p.Paths[i].Policy, today); u != "" && (until == "" || u < until) {
+			until = u
+		}
+	}
+	return until
+}
+
+// judged is a verdict as it is stored. Whether its digests were computed is for the caller to say.
+func (w *Worker) judged(v *gate.Verdict, g *gate.Gate) (out store.Judged, err error) {
+	out.Until = Until(&g.Policy, g.Today)
 	if out.Policy, out.Rules, out.Version, err = v.JudgedBy(); err != nil {
 		return out, err
 	}

@@ -53,6 +53,7 @@ type memory struct {
 	folders  int
 	files    []gate.File // of every row, for judging it again
 	kept     map[string][]byte
+	replaced map[string]store.Work
 }
 
 func (m *memory) Finish(_ context.Context, j store.Job, v store.Judged) error {
@@ -66,6 +67,13 @@ func (m *memory) Park(_ context.Context, j store.Job, reason string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.parked[j.Work.Repo] = reason
+	return nil
+}
+
+func (m *memory) Replace(_ context.Context, j store.Job, by store.Work) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.replaced[j.Work.Repo] = by
 	return nil
 }
 
@@ -88,7 +96,7 @@ func (m *memory) Evidence(_ context.Context, _ string, sums []string) (map[strin
 }
 
 func newWorker(t *testing.T) (*worker.Worker, *memory) {
-	m := &memory{finished: map[string]store.Judged{}, parked: map[string]string{}}
+	m := &memory{finished: map[string]store.Judged{}, parked: map[string]string{}, replaced: map[string]store.Work{}}
 	b := limits.Policy{MaxTotalBytes: 4 << 30, Timeout: limits.NoTimeout}.Budget(t.Context())
 	t.Cleanup(func() {
 		if n := b.Usage(); n[limits.Total].Used != 0 {
@@ -114,7 +122,11 @@ func write(t *testing.T, dir string, files map[string]string) string {
 }
 
 func job(attempt int, at string) store.Job {
-	return store.Job{ID: 1, Attempt: attempt, Last: attempt == 3, Work: store.Work{ID: 1, Tenant: "t", Repo: at, Revision: "r", Address: at}}
+	w := store.Work{ID: 1, Tenant: "t", Source: at, Repo: at, Address: at}
+	if now, err := (source.Sources{}).Now(context.Background(), nil, w); err == nil {
+		w.Revision = now.Revision
+	}
+	return store.Job{ID: 1, Attempt: attempt, Last: attempt == 3, Work: w}
 }
 
 // honest is a safetensors file.
@@ -430,25 +442,49 @@ func TestARevisionIsJudgedAgainWithoutItsFiles(t *testing.T) {
 	}
 	first := m.finished[at]
 	m.files, m.kept = first.Files, first.Evidence
-	if err := os.RemoveAll(at); err != nil {
+	weights := filepath.Join(at, "model.safetensors")
+	if err := os.Chmod(weights, 0); err != nil { // it is there, and cannot be opened by most
 		t.Fatal(err)
 	}
+	j := job(1, at)
 	w.Gate.Version = "newer"
-	if err := w.Work(t.Context(), job(1, at)); err != nil {
+	if err := w.Work(t.Context(), j); err != nil {
 		t.Fatal(err)
 	}
 	if v := m.finished[at]; !v.Accepted || v.Rules == first.Rules || v.DirHash != first.DirHash {
 		t.Errorf("%+v", v)
 	}
 	// Evidence that lacks something, is damaged, or of another content is none.
+	g, err := (&gate.Gate{Version: "newer", Digest: true}).WithDigest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := digest(`{"model_type":"llama"}`)
 	for name, kept := range map[string]map[string][]byte{
-		"none": {}, "damaged": {digest(honest): []byte("\x01damaged"), digest(`{"model_type":"llama"}`): first.Evidence[digest(`{"model_type":"llama"}`)]},
-		"another": {digest(honest): first.Evidence[digest(`{"model_type":"llama"}`)], digest(`{"model_type":"llama"}`): first.Evidence[digest(honest)]},
+		"none": {}, "damaged": {digest(honest): []byte("\x01damaged"), config: first.Evidence[config]},
+		"another": {digest(honest): first.Evidence[config], config: first.Evidence[digest(honest)]},
 	} {
-		m.kept = kept
-		if err := w.Work(t.Context(), job(1, at)); err == nil {
-			t.Errorf("%s: judged without files and evidence", name)
+		if _, ok, err := worker.FromEvidence(t.Context(), w, g, first.Files, kept); ok || err != nil {
+			t.Errorf("%s: judged without files and evidence, %v", name, err)
 		}
+	}
+}
+
+// What was found in a sweep and is something else by now is not judged under its name.
+func TestASwappedFolderIsAnotherRevision(t *testing.T) {
+	w, m := newWorker(t)
+	dir := t.TempDir()
+	at := write(t, filepath.Join(dir, "m"), map[string]string{"model.pkl": "cos\nsystem\n(S'id'\ntR."})
+	j := job(1, at)
+	if err := os.Rename(at, filepath.Join(dir, "away")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, at, map[string]string{"config.json": `{"model_type":"llama"}`})
+	if err := w.Work(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	if by, ok := m.replaced[at]; len(m.finished) != 0 || !ok || by.Revision == j.Work.Revision || by.Address != at {
+		t.Errorf("finished %v, replaced %v", m.finished, m.replaced)
 	}
 }
 
@@ -466,7 +502,8 @@ func TestASwappedFileGivesNoVerdict(t *testing.T) {
 		swapped = true
 		return os.Rename(evil, filepath.Join(at, "model.safetensors"))
 	}
-	if err := w.Work(t.Context(), job(1, at)); err == nil || !swapped || len(m.finished) != 0 {
-		t.Errorf("swapped %v, error %v, finished %v", swapped, err, m.finished)
+	w.Work(t.Context(), job(1, at))
+	if !swapped || len(m.finished) != 0 {
+		t.Errorf("swapped %v, finished %v", swapped, m.finished)
 	}
 }

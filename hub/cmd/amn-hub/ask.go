@@ -9,12 +9,16 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/hub/api"
 	"github.com/anamnesis-go/anamnesis/hub/store"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
+
+// today is the day by which verdicts are good.
+func today() string { return time.Now().UTC().Format(time.DateOnly) }
 
 // report prints the verdicts of a sweep.
 func (r *running) report(ctx context.Context) error {
@@ -24,14 +28,19 @@ func (r *running) report(ctx context.Context) error {
 		out = tabwriter.NewWriter(r.s.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(out, "REPOSITORY\tCLASS\tFILES\tREASON")
 	}
+	old := 0
 	err := r.db.Revisions(ctx, "", func(v store.Verdict) error {
+		if !v.Good(r.policy, gate.RulesDigest(r.gate.Version), today()) {
+			old++ // it could not be judged again
+			return nil
+		}
 		if v.Accepted {
 			accepted++
 		} else {
 			refused++
 		}
 		if r.cmd.JSON {
-			return json.NewEncoder(r.s.out).Encode(entry(v))
+			return writeJSON(r.s.out, entry(v))
 		}
 		n, why := reasons(v.Detail)
 		fmt.Fprintf(out, "%s\t%s\t%d\t%s\n", wire.Text(v.Repo, 64), v.Class, n, why)
@@ -52,8 +61,8 @@ func (r *running) report(ctx context.Context) error {
 	if !r.cmd.JSON {
 		fmt.Fprintf(r.s.out, "\n%d accepted, %d refused, %d parked\n", accepted, refused, len(parked))
 	}
-	if refused+len(parked) > 0 {
-		return refusedError(fmt.Sprintf("%d of %d repositories are not accepted", refused+len(parked), accepted+refused+len(parked)))
+	if refused+len(parked)+old > 0 {
+		return refusedError(fmt.Sprintf("%d of %d repositories are not accepted", refused+len(parked)+old, accepted+refused+len(parked)+old))
 	}
 	return nil
 }
@@ -82,6 +91,7 @@ func reasons(detail []byte) (files int, why string) {
 // verdictCmd prints verdicts.
 type verdictCmd struct {
 	dbFlags
+	gateFlags
 
 	Tenant string `default:"local" help:"Whose repository it is."`
 	Repo   string `arg:"" placeholder:"NAME[@REVISION]" help:"The repository."`
@@ -94,16 +104,29 @@ func (c *verdictCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer db.Close()
-	name, revision, _ := strings.Cut(c.Repo, "@")
-	v, ok, err := db.Revision(ctx, c.Tenant, name, revision)
+	g, err := c.gate()
+	if err != nil {
+		return err
+	}
+	policy, err := g.Policy.Digest()
+	if err != nil {
+		return err
+	}
+	v, ok, err := db.Revision(ctx, c.Tenant, c.Repo, "") // a folder's name may have an @
+	if name, revision, at := strings.Cut(c.Repo, "@"); err == nil && !ok && at {
+		v, ok, err = db.Revision(ctx, c.Tenant, name, revision)
+	}
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return fmt.Errorf("nothing is known of %s of tenant %s", c.Repo, c.Tenant)
 	}
-	if err := json.NewEncoder(s.out).Encode(entry(v)); err != nil {
+	if err := writeJSON(s.out, entry(v)); err != nil {
 		return err
+	}
+	if !v.Good(policy, gate.RulesDigest(g.Version), today()) {
+		return fmt.Errorf("the verdict about %s is by another policy, by other rules, or good no more: amn-hub run judges it again", c.Repo)
 	}
 	if !v.Accepted {
 		return refusedError(c.Repo + " is refused")
@@ -207,7 +230,7 @@ func (c *rejudgeCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer db.Close()
-	n, err := db.Rejudge(ctx, policy, gate.RulesDigest(g.Version), c.DryRun)
+	n, err := db.Rejudge(ctx, policy, gate.RulesDigest(g.Version), today(), c.DryRun)
 	if err != nil {
 		return err
 	}
@@ -233,8 +256,7 @@ func (c *eventsCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer db.Close()
-	out := json.NewEncoder(s.out)
-	return db.Events(ctx, c.After, func(e store.Event) error { return out.Encode(e) })
+	return db.Events(ctx, c.After, func(e store.Event) error { return writeJSON(s.out, e) })
 }
 
 // tokenCmd makes a token.
@@ -252,6 +274,9 @@ func (c *tokenCmd) Run(s streams) error {
 	t := api.Token{SHA256: hex.EncodeToString(sum[:]), Tenant: c.Tenant}
 	for _, r := range c.Roles {
 		t.Roles = append(t.Roles, api.Role(r))
+	}
+	if err := t.Check(); err != nil {
+		return usage(err.Error())
 	}
 	text, err := json.Marshal([]api.Token{t})
 	if err != nil {

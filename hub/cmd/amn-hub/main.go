@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,11 +11,15 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/anamnesis-go/anamnesis/hub/store"
 	"github.com/anamnesis-go/anamnesis/hub/worker"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
 // program is the command line.
@@ -73,7 +78,7 @@ func run(ctx context.Context, args []string, s streams) int {
 		return exit
 	}
 	if err != nil {
-		fmt.Fprintln(s.err, "amn-hub:", err)
+		fmt.Fprintln(s.err, "amn-hub:", line(err))
 		return 2
 	}
 	err = c.Run()
@@ -83,17 +88,43 @@ func run(ctx context.Context, args []string, s streams) int {
 	case err == nil:
 		return 0
 	case isRefused:
-		fmt.Fprintln(s.err, "amn-hub:", refused)
+		fmt.Fprintln(s.err, "amn-hub:", line(refused))
 		return 7
 	case isUsage:
-		fmt.Fprintln(s.err, "amn-hub:", wrong)
+		fmt.Fprintln(s.err, "amn-hub:", line(wrong))
 		return 2
 	case ctx.Err() != nil:
 		fmt.Fprintln(s.err, "amn-hub: interrupted; what is judged is kept, and the same command goes on")
 		return 130
 	}
-	fmt.Fprintln(s.err, "amn-hub:", err)
+	fmt.Fprintln(s.err, "amn-hub:", line(err))
 	return 1
+}
+
+// line is an error for a terminal: names of files are in it.
+func line(err error) string { return wire.Text(err.Error(), 4096) }
+
+// writeJSON writes a value on a line of its own. What a terminal would obey, or not show, is
+// escaped, as JSON may.
+func writeJSON(w io.Writer, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	out := make([]byte, 0, len(text)+1)
+	for _, r := range string(text) {
+		switch {
+		case r < utf8.RuneSelf || unicode.IsPrint(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	_, err = w.Write(append(out, '\n'))
+	return err
 }
 
 // usage is an error of the command line.

@@ -96,7 +96,7 @@ func (c *policyDiffCmd) Run(ctx context.Context, s streams) error {
 		switch {
 		case to.After == to.Before:
 		case c.JSON:
-			if err := json.NewEncoder(s.out).Encode(to); err != nil {
+			if err := writeJSON(s.out, to); err != nil {
 				return err
 			}
 		default:
@@ -126,6 +126,9 @@ func sortedKeys(m map[string]int) []string {
 	return keys
 }
 
+// sources are those of the environment: evidence is of the hub that they name.
+func (policyDiffCmd) sources() source.Sources { return source.Sources{} }
+
 // compare judges a revision from its evidence.
 func (c *policyDiffCmd) compare(ctx context.Context, w *worker.Worker, g *gate.Gate, v store.Verdict) (change, error) {
 	out := change{Schema: "amn.policy-change/1", Tenant: v.Tenant, Repo: v.Repo, Before: v.Class}
@@ -140,7 +143,7 @@ func (c *policyDiffCmd) compare(ctx context.Context, w *worker.Worker, g *gate.G
 		}
 		sums[i] = f.SHA256
 	}
-	kept, err := w.Store.Evidence(ctx, source.Domain(v.Address), sums)
+	kept, err := w.Store.Evidence(ctx, c.sources().Domain(v.Address), sums)
 	if err != nil {
 		return out, err
 	}

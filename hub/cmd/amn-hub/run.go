@@ -10,9 +10,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -130,6 +132,15 @@ func (c *runCmd) Run(ctx context.Context, s streams) error {
 	policy.MaxTotalBytes, policy.Timeout = memory, limits.NoTimeout
 	r.budget = policy.Budget(context.WithoutCancel(ctx))
 	defer r.budget.Close()
+	if r.policy, err = g.Policy.Digest(); err != nil {
+		return err
+	}
+	// What another policy said, or one that has ended, is not what this run says.
+	if n, err := db.Rejudge(ctx, r.policy, gate.RulesDigest(g.Version), today(), false); err != nil {
+		return err
+	} else if n > 0 {
+		r.log.Info("judged again", "revisions", n)
+	}
 	if err := r.blobs(); err != nil {
 		return err
 	}
@@ -139,6 +150,8 @@ func (c *runCmd) Run(ctx context.Context, s streams) error {
 // running is one run.
 type running struct {
 	cmd     *runCmd
+	policy  string // its digest
+	api     *api.Server
 	s       streams
 	db      store.Engine
 	gate    gate.Gate
@@ -196,6 +209,9 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 	swept := make(chan error, 1)
 	go func() { swept <- r.sweep(ctx, again) }()
 	stays := serve != nil || again > 0
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	looked, done := time.Time{}, false
@@ -203,10 +219,15 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 	for {
 		select {
 		case <-ctx.Done():
+			if serve != nil {
+				return <-failed
+			}
 			if stays { // it is how a service ends
 				return nil
 			}
 			return ctx.Err()
+		case <-hup:
+			r.reload()
 		case err := <-failed:
 			return err
 		case missed = <-swept:
@@ -334,6 +355,7 @@ func (r *running) listen() (func(context.Context) error, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.api = h
 	l, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return nil, err
@@ -349,17 +371,45 @@ func (r *running) listen() (func(context.Context) error, error) {
 	}
 	r.log.Info("listening", "address", l.Addr().String())
 	return func(ctx context.Context) error {
+		serving := make(chan error, 1)
 		go func() {
-			<-ctx.Done()
-			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			if server.TLSConfig != nil {
+				serving <- server.ServeTLS(l, "", "")
+			} else {
+				serving <- server.Serve(l)
+			}
+		}()
+		select {
+		case err := <-serving:
+			return err
+		case <-ctx.Done(): // what has begun may end
+			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 			defer cancel()
 			server.Shutdown(end)
-		}()
-		if server.TLSConfig != nil {
-			return server.ServeTLS(l, "", "")
+			return nil
 		}
-		return server.Serve(l)
 	}, nil
+}
+
+// drainTime is how long requests go on that have begun when the program is to end.
+const drainTime = 8 * time.Second
+
+// reload reads the tokens again. If they cannot be read, the old ones stay.
+func (r *running) reload() {
+	if r.api == nil || r.cmd.Tokens == "" {
+		return
+	}
+	text, err := os.ReadFile(r.cmd.Tokens)
+	var tokens map[string]api.Token
+	if err == nil {
+		tokens, err = api.ParseTokens(r.budget, text)
+	}
+	if err != nil {
+		r.log.Error("not reloaded: the old tokens stay", "error", err)
+		return
+	}
+	r.api.SetTokens(tokens)
+	r.log.Info("reloaded", "tokens", len(tokens))
 }
 
 // isLoopback reports whether only this machine reaches an address.
