@@ -24,6 +24,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate/handler"
 	"github.com/anamnesis-go/anamnesis/gate/host"
 	"github.com/anamnesis-go/anamnesis/internal/effort"
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -348,7 +349,7 @@ func cannotHold(in string, files []member) bool {
 	case "ollama store":
 		return len(files) != 1 || !strings.HasPrefix(files[0].data, "GGUF")
 	case "one verdict", "form": // which take no name that some system changes
-		return hasLink(files) || slices.ContainsFunc(files, func(m member) bool { return strings.HasSuffix(m.name, ".") })
+		return hasLink(files) || slices.ContainsFunc(files, func(m member) bool { return folder.CheckStored(m.name) != nil })
 	case "zip", "file system", "hub cache": // links here are others, or none
 		return hasLink(files)
 	}

@@ -65,7 +65,7 @@ var mayImport = map[string][]string{
 	"internal/protobuf":     {"limits", "internal/wire"},
 	"parser/onnx":           with(format, "internal/protobuf"),
 	"parser/hdf5":           with(format, "parser/zip", zlib),
-	"internal/sidecar":      with(format, "internal/jinja"),
+	"internal/sidecar":      with(format, "internal/jinja", "internal/folder"),
 	"internal/bzip2":        {"limits", "internal/wire"},
 	"internal/lzma":         {"limits", "internal/wire"},
 	"internal/unpack":       with(bottom, "internal/bzip2", "internal/lzma", "internal/polyglot", "parser/zip", flate, gzip, zlib, zstd),

@@ -44,6 +44,8 @@ type Entry struct {
 	Name string // its path below the folder, with slashes
 	Path string // its path on this system
 	Kind Kind
+	// Mode is the type of what a link leads to; that of a link that leads nowhere is 0.
+	Mode fs.FileMode
 	Link bool
 	// To is where a link leads: the path below the folder, with slashes, or "" for a blob
 	// of the hub's cache.
@@ -113,7 +115,7 @@ func (e *Entry) Refusal() error {
 func (e *Entry) follow(root string) {
 	e.Link = true
 	mode, to, why := Follow(root, e.Path)
-	e.To, e.Why = to, why
+	e.Mode, e.To, e.Why = mode, to, why
 	switch {
 	case why != "":
 		e.Kind = Astray
@@ -126,7 +128,7 @@ func (e *Entry) follow(root string) {
 
 // Follow resolves a link in a folder. It may lead only to what is in the folder, or to a
 // blob of the same model in the cache of the Hugging Face hub; otherwise why says what is
-// wrong. to is as [Entry.To].
+// wrong. to is as [Entry.To]. A folder among those blobs is none: nothing lists its files.
 func Follow(root, path string) (mode fs.FileMode, to, why string) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -138,10 +140,10 @@ func Follow(root, path string) (mode fs.FileMode, to, why string) {
 	case err != nil || err2 != nil:
 	case isInside(from, at):
 		return info.Mode().Type(), name(from, at), ""
-	case isBlob(from, at):
+	case isBlob(from, at) && !info.IsDir():
 		return info.Mode().Type(), "", ""
 	}
-	return 0, "", "a link that leads out of the folder"
+	return info.Mode().Type(), "", "a link that leads out of the folder"
 }
 
 func isInside(dir, path string) bool {

@@ -51,6 +51,25 @@ func TestAFolderIsListed(t *testing.T) {
 	}
 }
 
+// A link may lead to a blob of the hub's cache, and to no folder there: nothing would list its files.
+func TestALinkToAFolderOfBlobsIsNotFollowed(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "models--me--model")
+	root, blob := filepath.Join(model, "snapshots", "1"), filepath.Join(model, "blobs", "abc")
+	for _, dir := range []string{root, blob} {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(blob, filepath.Join(root, "x")); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	for e := range folder.Each(root) {
+		if e.Kind != folder.Astray || !e.Mode.IsDir() || e.Refusal() == nil {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
 func TestNamesAreFoundHoweverTheyAreWritten(t *testing.T) {
 	s := folder.Search{Names: []string{".git", ".gitignore", "model.sig"}, Inside: map[string][]string{".git": {"config", "HEAD"}}}
 	for text, want := range map[string]string{

@@ -50,6 +50,19 @@ func (n *Names) Add(name string) error {
 	if err := CheckStored(name); err != nil {
 		return err
 	}
+	return n.add(name)
+}
+
+// AddListed is [Names.Add] for the listing of a source whose clients write the files under their
+// names: it takes names that a system refuses to store, and none that it stores as another one.
+func (n *Names) AddListed(name string) error {
+	if err := checkListed(name); err != nil {
+		return err
+	}
+	return n.add(name)
+}
+
+func (n *Names) add(name string) error {
 	if n.files == nil {
 		n.files, n.folders = map[string]bool{}, map[string]string{}
 	}

@@ -59,3 +59,36 @@ func TestNamesOfSeveralSpellings(t *testing.T) {
 		t.Error("257 names of several spellings are a folder")
 	}
 }
+
+// A listing takes names that a system refuses to store, and none that one stores as another.
+func TestNamesOfAListing(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a%2eb": true, "a&amp;b": true, "what?.md": true, "12:30:05.md": true, "a|b": true, strings.Repeat("a", 300): true, "git~1": true, "ab:c": true,
+		"a::$DATA": false, "a:b:$DATA": false, "x::$INDEX_ALLOCATION/y": false, "a:": false, "con": false, "a.": false, "a ": false, "a\u200bb": false, "a\uff0epy": false, "../a": false, "": false,
+	} {
+		var n folder.Names
+		if err := n.AddListed(name); (err == nil) != want {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	var n folder.Names
+	if err := n.AddListed("a%2eb/c"); err != nil {
+		t.Error(err)
+	}
+	if err := n.AddListed("A%2eb/d"); err == nil {
+		t.Error("two folders that differ in case are taken")
+	}
+}
+
+func TestNamesAsSystemsOpenThem(t *testing.T) {
+	for name, want := range map[string]string{
+		".git": ".git", ".GIT": ".git", ".git.": ".git", ".git ": ".git", ".git. .": ".git", ".git::$INDEX_ALLOCATION": ".git", ".git:$I30:$INDEX_ALLOCATION": ".git", ".g\u200cit": ".git", ".git\ufeff": ".git", ".git\u00a0": ".git",
+		"git~1": ".git", "GIT~1": ".git", "git~1.": ".git", "git~1::$INDEX_ALLOCATION": ".git", "gitmod~1": ".gitmodules", "GI7EBA~9": ".gitmodules", "gitcon~2": ".gitconfig",
+		"HANDLER.PY::$data": "handler.py", "hand\u200cler.py": "handler.py", "handler\uff0epy": "handler.py", "clas\u017f.py": "class.py",
+		"git~": "git~", "git~12": "git~12", "foo~1": "foo~1", "git~x": "git~x", "a:b.py": "a:b.py", "x:.py": "x:.py", "::$DATA": "::$data", "a:$b.py": "a:$b.py", ".": ".", "..": "..", "": "",
+	} {
+		if got := folder.Opened(name); got != want {
+			t.Errorf("%q is opened as %q, want %q", name, got, want)
+		}
+	}
+}

@@ -24,23 +24,47 @@ func CheckStored(name string) error {
 	return nil
 }
 
+// checkListed rejects what [CheckName] does, and a name under which some system stores another
+// file. Unlike [CheckStored] it takes names that systems refuse to store, and those that only
+// readers of forms unescape.
+func checkListed(name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if why := moved(part); why != "" {
+			return wire.ErrForbidden.WithRule("file.path-escape").Errorf("%s is not a name that is the same on every system: %s", wire.Quote(name), why)
+		}
+	}
+	return nil
+}
+
 // renamed says why a part of a name between two slashes could become another one, or "".
 func renamed(part string) string {
 	switch {
 	case len(part) > maxPart:
 		return "it has more than 255 bytes between slashes"
-	case strings.TrimFunc(part, unicode.IsSpace) != part:
-		return "it begins or ends with a space"
-	case strings.HasSuffix(part, "."):
-		return "it ends with a dot"
 	case strings.ContainsAny(part, `:?*|<>"`):
 		return `it has one of : ? * | < > "`
-	case isDevice(part):
-		return "Windows has a device of this name"
 	case hasEscape(part):
 		return "it has what URLs take for a character"
 	case hasEntity(part):
 		return "it has what HTML takes for a character"
+	}
+	return moved(part)
+}
+
+// moved says why a system could take a part of a name for another one, or "".
+func moved(part string) string {
+	switch {
+	case strings.TrimFunc(part, unicode.IsSpace) != part:
+		return "it begins or ends with a space"
+	case strings.HasSuffix(part, "."):
+		return "it ends with a dot"
+	case strings.HasSuffix(part, ":"), withoutStream(part) != part:
+		return "Windows takes it for a stream of another file"
+	case isDevice(part):
+		return "Windows has a device of this name"
 	case strings.ContainsFunc(part, isUnseen):
 		return "it has characters that are not seen"
 	case strings.ContainsFunc(part, isMark):

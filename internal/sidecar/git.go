@@ -25,10 +25,10 @@ var (
 )
 
 // belowGit reports whether the text's path leads through a .git, and returns the parts behind
-// the last one, in small letters. A branch may be called like a file that git reads: names is
+// the last one, as some system opens them. A branch may be called like a file that git reads: names is
 // true in the folders whose files are called by branches.
 func (r *reader) belowGit() (is bool, below []string, names bool) {
-	parts := strings.FieldsFunc(strings.ToLower(r.t.Name), func(c rune) bool { return c == '/' || c == '!' })
+	parts := partsOf(r.t.Name)
 	for i := len(parts) - 2; i >= 0; i-- {
 		if parts[i] == ".git" {
 			below = parts[i+1:]

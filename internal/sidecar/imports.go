@@ -3,6 +3,7 @@ package sidecar
 import (
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -271,14 +272,18 @@ func (w *walk) component(text string, at int64) error {
 	return w.importOf(component, key, text, at)
 }
 
-// baseOf returns a name without its folder, in lower case, since some systems ignore case.
+// baseOf returns a name without its folder, as some system opens it.
 func baseOf(name string) string {
-	base := name[strings.LastIndexAny(name, "/!")+1:]
-	base = strings.ReplaceAll(strings.ToLower(base), "\u017f", "s") // which becomes s in upper case
-	if bare := strings.TrimRight(base, ". "); bare != "" {
-		return bare // as Windows opens it
+	return folder.Opened(name[strings.LastIndexAny(name, "/!")+1:])
+}
+
+// partsOf returns the parts of a path, of folders and archives, each as some system opens it.
+func partsOf(name string) []string {
+	parts := strings.FieldsFunc(name, func(c rune) bool { return c == '/' || c == '!' })
+	for i := range parts {
+		parts[i] = folder.Opened(parts[i])
 	}
-	return base
+	return parts
 }
 
 // isCode reports whether name is that of a file that Python imports.

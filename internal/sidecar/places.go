@@ -53,13 +53,13 @@ func (r *reader) generate() error {
 	return r.report("sidecar.auto-map", tensor.Warning, "", 0, "transformers runs this file for custom_generate, if it is told to trust code of the repository")
 }
 
-// inFolder returns the name of the file's folder, or of one further up.
+// inFolder returns the name of the file's folder, or of one further up, as some system opens it.
 func (r *reader) inFolder(up int) string {
-	parts := strings.FieldsFunc(r.t.Name, func(c rune) bool { return c == '/' || c == '!' })
+	parts := partsOf(r.t.Name)
 	if up >= len(parts) {
 		return ""
 	}
-	return strings.ToLower(parts[len(parts)-1-up])
+	return parts[len(parts)-1-up]
 }
 
 // kind judges the file that tells GluonTS what to load.
