@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	rules "github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -18,6 +19,7 @@ import (
 // A tree is the file system of a repository. Its files are fetched when they are read.
 type tree struct {
 	c       *client
+	names   rules.Names
 	files   map[string]entry         // by path
 	folders map[string][]fs.DirEntry // entries, by path
 
@@ -38,24 +40,27 @@ func newTree(c *client) *tree {
 	return &tree{c: c, files: map[string]entry{}, folders: map[string][]fs.DirEntry{".": nil}, open: map[string]*file{}}
 }
 
-// entryBytes is the memory of an entry besides its names: in both maps, and its address.
-const entryBytes = 512
+// entryBytes is the memory of an entry besides its names: in all maps, and its address.
+const entryBytes = 768
 
 // add adds a file.
 func (t *tree) add(name string, e entry) error {
 	if err := t.c.b.Items(1); err != nil {
 		return err
 	}
-	if err := checkName(name); err != nil {
-		return err
-	}
-	if old, twice := t.files[name]; twice && (old.size != e.size || old.url == nil || e.url == nil || *old.url != *e.url) {
+	old, twice := t.files[name]
+	if twice && (old.size != e.size || old.url == nil || e.url == nil || *old.url != *e.url) {
 		return wire.ErrDuplicate.Errorf("%s is listed twice", wire.Quote(name)) // unless both are the same blob
 	}
-	// The entry and its names, of which the address has two: a server that lists without
+	// The entry and its names, of which the address has two, and two are compared: a server that lists without
 	// end is stopped by the account.
-	if err := t.c.b.Hold(entryBytes + 3*int64(len(name))); err != nil {
+	if err := t.c.b.Hold(entryBytes + 5*int64(len(name))); err != nil {
 		return err
+	}
+	if !twice {
+		if err := t.names.AddListed(name); err != nil {
+			return err
+		}
 	}
 	if e.size < 0 {
 		return wire.ErrRange.Errorf("%s has a negative size", wire.Quote(name))

@@ -123,6 +123,45 @@ func TestNamesThatClientsTakeForOtherFilesAreRefused(t *testing.T) {
 	}
 }
 
+// The files of an artifact and of a repository are written under their names: on a system that
+// ignores case, or takes a name for another one, one of two is there, and not the one that was
+// judged. Names that are only unusual are taken.
+func TestNamesThatAreOneOnSomeSystemAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		want  bool
+	}{
+		{[]string{"config.json", "notes/a.md"}, true}, {[]string{"x%2Edata", "y%2Edata"}, true}, {[]string{"runs/12:30:05.md", "notes/what?.md"}, true}, {[]string{"r\u00e9sum\u00e9.md", "a&b.md"}, true},
+		{[]string{"a.md", "A.MD"}, false}, {[]string{"x/a.md", "X/b.md"}, false}, {[]string{"\u00e9.md", "e\u0301.md"}, false}, {[]string{"con"}, false}, {[]string{"x/Nul.md"}, false},
+		{[]string{".git./config"}, false}, {[]string{".git /config"}, false}, {[]string{".git::$INDEX_ALLOCATION/config"}, false}, {[]string{".git\u200c/config"}, false}, {[]string{".git/conf\u200cig"}, false},
+		{[]string{"a.md::$DATA"}, false}, {[]string{"a.md:"}, false}, {[]string{"a.md."}, false}, {[]string{"a.md "}, false}, {[]string{"a\uff0emd"}, false},
+	} {
+		files, a := map[string][]byte{}, newRegistry(t, "team/llama", titled, "tiny.gguf")
+		var layers []string
+		for i, name := range c.names {
+			text := fmt.Appendf(nil, "# Notes %d\n", i)
+			if strings.HasSuffix(name, ".json") {
+				text = []byte("{}")
+			}
+			title, _ := json.Marshal(name)
+			files[name], a.blobs[digest(text)] = text, text
+			layers = append(layers, fmt.Sprintf(`{"mediaType":"text/plain","digest":%q,"size":%d,"annotations":{"org.opencontainers.image.title":%s}}`, digest(text), len(text), title))
+		}
+		a.manifests["latest"] = []byte(`{"schemaVersion":2,"layers":[` + strings.Join(layers, ",") + `]}`)
+		s := newStore(t, files)
+		for address, o := range map[string]remote.Options{"hf://me/model": {Hub: s.URL}, "oci://" + a.host() + "/team/llama": a.options()} {
+			o.AllowPrivate = true
+			_, _, err := remote.Files(limits.Policy{}.Budget(t.Context()), address, o)
+			if (err == nil) != c.want {
+				t.Errorf("%s, %q: %v", address, c.names, err)
+			}
+		}
+		if code, _, errs := run(t, remote.Options{Hub: s.URL}, "scan", "hf://me/model"); !c.want && (code == 0 || len(s.asked) != 2) {
+			t.Errorf("%q: exit %d after %q: %s", c.names, code, s.asked, errs)
+		}
+	}
+}
+
 // A title of an ill-formed text is no name either.
 func TestNamesThatAreNoTextAreRefused(t *testing.T) {
 	for _, text := range []string{`"a\ud800.bin"`, "\"a\xff.bin\"", `"a\u0000.bin"`} {

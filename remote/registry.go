@@ -335,7 +335,7 @@ func (r *registry) files(t *tree, m *manifest) error {
 			return err
 		}
 	}
-	if c := m.config; c != nil && len(c.names) > 0 { // oras pull writes it like a layer
+	if c := m.config; c != nil && c.digest != "" { // clients write it: oras pull, skopeo copy
 		return r.blob(t, c.name(), *c)
 	}
 	return nil

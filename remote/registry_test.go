@@ -338,43 +338,51 @@ func TestWhatAnArtifactHasBesideItsLayers(t *testing.T) {
 	}
 	const ociType = "application/vnd.oci.image.manifest.v1+json"
 	note := []byte("# A model\n")
+	spec := []byte(`{"descriptor":{"createdAt":"2025-01-01T00:00:00Z","name":"tiny","family":"llama"},"config":{"architecture":"transformer","format":"gguf","paramSize":"1b","precision":"f16"},"modelfs":{"type":"layers","diffIds":["` + digest(model) + `"]}}`)
+	image := []byte(`{"architecture":"amd64","os":"linux","config":{"Env":["PATH=/usr/bin:/bin"],"Labels":{"a":"b"}},"rootfs":{"type":"layers","diff_ids":["` + digest(model) + `"]},"history":[{"created":"2025-01-01T00:00:00Z","created_by":"COPY tiny.gguf /"}]}`)
 	refers := whole(`"subject":` + described(ociType, "", other) + `,"layers":[` + described(any, title("notes.md"), note) + `]`)
 	for name, c := range map[string]struct {
 		manifest string
 		code     int    // of scan
 		says     string // by open
 	}{
-		"a configuration":                {whole(`"config":` + described(config, "", []byte("{}")) + `,"layers":[` + good + `]`), 0, ""},
-		"none":                           {whole(`"config":null,"subject":null,"layers":[` + good + `]`), 0, ""},
-		"a named one that is code":       {whole(`"config":` + described(config, title("evil.pkl"), evil) + `,"layers":[` + good + `]`), 7, "-"},
-		"a named one that is harmless":   {whole(`"config":` + described(config, title("note.json"), []byte("{}")) + `,"layers":[` + good + `]`), 0, ""},
-		"one of another hash":            {whole(`"config":{"digest":"sha512:00","size":2},"layers":[` + good + `]`), 5, "without a SHA-256"},
-		"one without a size":             {whole(`"config":{"digest":"` + digest(nil) + `"},"layers":[` + good + `]`), 5, "without a SHA-256"},
-		"one with other data":            {whole(`"config":` + described(config, `,"data":"AAAA"`, []byte("{}")) + `,"layers":[` + good + `]`), 3, "embeds 3"},
-		"one that is a manifest":         {whole(`"config":` + described("application/vnd.oci.image.manifest.v1+json", "", other) + `,"layers":[` + good + `]`), 5, "type of a manifest"},
-		"one in another case":            {whole(`"Config":` + described(config, "", []byte("{}")) + `,"layers":[` + good + `]`), 3, "some clients take"},
-		"a layer that is a manifest":     {whole(`"layers":[` + good + "," + described("application/vnd.oci.image.index.v1+json", "", other) + `]`), 5, "type of a manifest"},
-		"a layer that is an old one":     {whole(`"layers":[` + good + "," + described("application/vnd.oci.artifact.manifest.v1+json", "", other) + `]`), 5, "type of a manifest"},
-		"a subject that is code":         {whole(`"subject":` + described(ociType, "", other) + `,"layers":[` + good + `]`), 7, "-"},
-		"a subject that is a model":      {whole(`"subject":` + described(ociType, "", []byte(plain)) + `,"layers":[` + described(any, title("notes.md"), note) + `]`), 0, ""},
-		"a subject of a subject":         {whole(`"subject":` + described(ociType, "", []byte(refers)) + `,"layers":[` + good + `]`), 7, "-"},
-		"a subject with files of a name": {whole(`"subject":` + described(ociType, "", []byte(plain)) + `,"layers":[` + described(any, title("tiny.gguf"), note) + `]`), 3, "listed twice"},
-		"a subject that is not there":    {whole(`"subject":` + described(ociType, "", []byte("none")) + `,"layers":[` + good + `]`), 2, "404"},
-		"a subject of another size":      {whole(`"subject":{"digest":"` + digest([]byte(plain)) + `","size":1},"layers":[` + good + `]`), 3, "for a manifest of"},
-		"a subject without a size":       {whole(`"subject":{"digest":"` + digest([]byte(plain)) + `"},"layers":[` + good + `]`), 5, "a subject without"},
-		"a subject with a name":          {whole(`"subject":` + described(ociType, title("x"), []byte(plain)) + `,"layers":[` + good + `]`), 5, "with a name"},
-		"a subject that is a number":     {whole(`"subject":1,"layers":[` + good + `]`), 3, "a number where"},
-		"a list with a subject":          {strings.Replace(list(""), `"manifests"`, `"subject":`+described(ociType, "", other)+`,"manifests"`, 1), 7, "-"},
-		"a layer of other hosts":         {whole(`"layers":[` + described(any, `,"urls":["http://127.0.0.1/x"]`, model) + `]`), 7, "another address"},
-		"a layer of no other host":       {whole(`"layers":[` + described(any, `,"urls":[]`+title("tiny.gguf"), model) + `]`), 0, ""},
-		"a type of artifacts":            {whole(`"artifactType":"application/vnd.cncf.model.manifest.v1+json","layers":[` + good + `]`), 0, ""},
-		"a list":                         {list(""), 0, ""},
-		"a list with a name":             {list(title("config.json")), 5, "a manifest that is the file"},
-		"a list with a configuration":    {strings.Replace(list(""), `"manifests"`, `"config":`+described(config, "", []byte("{}"))+`,"manifests"`, 1), 3, "with a configuration"},
-		"a list that states other sizes": {strings.Replace(list(""), `"size":`, `"size":1`, 1), 3, "for a manifest of"},
+		"a configuration":                     {whole(`"config":` + described(config, "", []byte("{}")) + `,"layers":[` + good + `]`), 0, ""},
+		"none":                                {whole(`"config":null,"subject":null,"layers":[` + good + `]`), 0, ""},
+		"one without a name that is code":     {whole(`"config":` + described(config, "", evil) + `,"layers":[` + good + `]`), 7, "-"},
+		"one of an image that is code":        {whole(`"config":` + described("application/vnd.oci.image.config.v1+json", "", evil) + `,"layers":[` + good + `]`), 7, "-"},
+		"one that embeds code":                {whole(`"config":` + described(config, `,"data":"`+base64.StdEncoding.EncodeToString(evil)+`"`, evil) + `,"layers":[` + good + `]`), 7, "-"},
+		"that of a model specification":       {whole(`"config":` + described(config, "", spec) + `,"layers":[` + good + `]`), 0, ""},
+		"that of an image":                    {whole(`"config":` + described("application/vnd.oci.image.config.v1+json", "", image) + `,"layers":[` + good + `]`), 0, ""},
+		"one that the registry does not have": {whole(`"config":` + described(config, "", []byte("{ }")) + `,"layers":[` + good + `]`), 2, ""},
+		"a named one that is code":            {whole(`"config":` + described(config, title("evil.pkl"), evil) + `,"layers":[` + good + `]`), 7, "-"},
+		"a named one that is harmless":        {whole(`"config":` + described(config, title("note.json"), []byte("{}")) + `,"layers":[` + good + `]`), 0, ""},
+		"one of another hash":                 {whole(`"config":{"digest":"sha512:00","size":2},"layers":[` + good + `]`), 5, "without a SHA-256"},
+		"one without a size":                  {whole(`"config":{"digest":"` + digest(nil) + `"},"layers":[` + good + `]`), 5, "without a SHA-256"},
+		"one with other data":                 {whole(`"config":` + described(config, `,"data":"AAAA"`, []byte("{}")) + `,"layers":[` + good + `]`), 3, "embeds 3"},
+		"one that is a manifest":              {whole(`"config":` + described("application/vnd.oci.image.manifest.v1+json", "", other) + `,"layers":[` + good + `]`), 5, "type of a manifest"},
+		"one in another case":                 {whole(`"Config":` + described(config, "", []byte("{}")) + `,"layers":[` + good + `]`), 3, "some clients take"},
+		"a layer that is a manifest":          {whole(`"layers":[` + good + "," + described("application/vnd.oci.image.index.v1+json", "", other) + `]`), 5, "type of a manifest"},
+		"a layer that is an old one":          {whole(`"layers":[` + good + "," + described("application/vnd.oci.artifact.manifest.v1+json", "", other) + `]`), 5, "type of a manifest"},
+		"a subject that is code":              {whole(`"subject":` + described(ociType, "", other) + `,"layers":[` + good + `]`), 7, "-"},
+		"a subject that is a model":           {whole(`"subject":` + described(ociType, "", []byte(plain)) + `,"layers":[` + described(any, title("notes.md"), note) + `]`), 0, ""},
+		"a subject of a subject":              {whole(`"subject":` + described(ociType, "", []byte(refers)) + `,"layers":[` + good + `]`), 7, "-"},
+		"a subject with files of a name":      {whole(`"subject":` + described(ociType, "", []byte(plain)) + `,"layers":[` + described(any, title("tiny.gguf"), note) + `]`), 3, "listed twice"},
+		"a subject that is not there":         {whole(`"subject":` + described(ociType, "", []byte("none")) + `,"layers":[` + good + `]`), 2, "404"},
+		"a subject of another size":           {whole(`"subject":{"digest":"` + digest([]byte(plain)) + `","size":1},"layers":[` + good + `]`), 3, "for a manifest of"},
+		"a subject without a size":            {whole(`"subject":{"digest":"` + digest([]byte(plain)) + `"},"layers":[` + good + `]`), 5, "a subject without"},
+		"a subject with a name":               {whole(`"subject":` + described(ociType, title("x"), []byte(plain)) + `,"layers":[` + good + `]`), 5, "with a name"},
+		"a subject that is a number":          {whole(`"subject":1,"layers":[` + good + `]`), 3, "a number where"},
+		"a list with a subject":               {strings.Replace(list(""), `"manifests"`, `"subject":`+described(ociType, "", other)+`,"manifests"`, 1), 7, "-"},
+		"a layer of other hosts":              {whole(`"layers":[` + described(any, `,"urls":["http://127.0.0.1/x"]`, model) + `]`), 7, "another address"},
+		"a layer of no other host":            {whole(`"layers":[` + described(any, `,"urls":[]`+title("tiny.gguf"), model) + `]`), 0, ""},
+		"a type of artifacts":                 {whole(`"artifactType":"application/vnd.cncf.model.manifest.v1+json","layers":[` + good + `]`), 0, ""},
+		"a list":                              {list(""), 0, ""},
+		"a list with a name":                  {list(title("config.json")), 5, "a manifest that is the file"},
+		"a list with a configuration":         {strings.Replace(list(""), `"manifests"`, `"config":`+described(config, "", []byte("{}"))+`,"manifests"`, 1), 3, "with a configuration"},
+		"a list that states other sizes":      {strings.Replace(list(""), `"size":`, `"size":1`, 1), 3, "for a manifest of"},
 	} {
 		a := newRegistry(t, "team/llama", titled, "tiny.gguf")
-		for _, blob := range [][]byte{evil, []byte("{}"), other, note} {
+		for _, blob := range [][]byte{evil, []byte("{}"), other, note, spec, image} {
 			a.blobs[digest(blob)] = blob
 		}
 		a.manifests = map[string][]byte{"latest": []byte(c.manifest), digest([]byte(plain)): []byte(plain), digest(other): other, digest([]byte(refers)): []byte(refers)}
