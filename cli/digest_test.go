@@ -247,3 +247,71 @@ func TestAManifestOfAFolderKnowsWhatIsNew(t *testing.T) {
 		t.Errorf("a folder outside: exit %d, %s%s", r.code, r.out, r.err)
 	}
 }
+
+// A manifest is there if everything was hashed, and otherwise as it was.
+func TestAManifestIsWholeOrAsItWas(t *testing.T) {
+	t.Chdir(workplace(t))
+	copyFile(t, "in/a.safetensors", "model.safetensors")
+	copyFile(t, "two/a.safetensors", "model.safetensors")
+	write(t, "two/b.safetensors", "junk")
+	write(t, "bad/a.safetensors", "junk")
+	if r := amn(t, nil, "hash", "-q", "-o", "good.json", "in"); r.code != 0 {
+		t.Fatal(r.err)
+	}
+	good := load(t, "good.json")
+	for args, code := range map[string]int{"bad": 5, "two": 5, "-r two": 5, "none": 2, "in none": 2, "none in": 2, "ollama:none": 2, "--timeout 1ns in": 6} {
+		if r := amn(t, nil, append([]string{"hash", "-q", "-o", "new.json"}, strings.Fields(args)...)...); r.code != code || r.err == "" {
+			t.Errorf("%s: exit %d, %s%s", args, r.code, r.out, r.err)
+		}
+		if _, err := os.Lstat("new.json"); err == nil {
+			t.Fatalf("%s: a manifest is left: %.80q", args, load(t, "new.json"))
+		}
+		if r := amn(t, nil, append([]string{"hash", "-q", "-f", "-o", "good.json"}, strings.Fields(args)...)...); r.code != code {
+			t.Errorf("%s, with -f: exit %d, %s%s", args, r.code, r.out, r.err)
+		}
+		if load(t, "good.json") != good {
+			t.Fatalf("%s, with -f: the manifest is now %.80q", args, load(t, "good.json"))
+		}
+	}
+	if list, err := filepath.Glob(".*amn-*"); err != nil || len(list) > 0 {
+		t.Errorf("left: %v, %v", list, err)
+	}
+}
+
+// Loaders follow a link to a folder elsewhere: what is there is in no manifest.
+func TestAManifestOfAFolderKnowsLinkedFolders(t *testing.T) {
+	t.Chdir(workplace(t))
+	for _, name := range []string{"in/sub/a.safetensors", "out/model.safetensors", "own/sub/a.safetensors"} {
+		copyFile(t, name, "model.safetensors")
+	}
+	if r := amn(t, nil, "hash", "-q", "-r", "-o", "m.json", "in"); r.code != 0 {
+		t.Fatal(r.err)
+	}
+	if err := os.Symlink("sub", "own/again"); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	if r := amn(t, nil, "hash", "-q", "-r", "-o", "own.json", "own"); r.code != 0 { // its files are hashed where they are
+		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+	if r := amn(t, nil, "hash", "--check", "own.json"); r.code != 0 {
+		t.Errorf("exit %d, %s%s", r.code, r.out, r.err)
+	}
+	for _, link := range []string{"in/new", "in/sub/.hidden", "in/model.safetensors"} {
+		to, err := filepath.Rel(filepath.Dir(link), "out")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+		if r := amn(t, nil, "hash", "--check", "m.json"); r.code != 8 || !strings.Contains(r.out, link+": is not in the manifest") {
+			t.Errorf("%s: exit %d, %s%s", link, r.code, r.out, r.err)
+		}
+		if r := amn(t, nil, "hash", "-r", "-o", "new.json", "in"); r.code != 7 || !strings.Contains(r.err, "leads out of the folder") {
+			t.Errorf("%s: exit %d, %s%s", link, r.code, r.out, r.err)
+		}
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -51,8 +51,10 @@ row-major, little-endian order; of quantized blocks, the stored bytes.
 
 A manifest is written next to a model or its folder. Its paths are relative to it. --check opens
 nothing that a manifest names outside of its own folder, unless --outside is given. If the manifest
-was made of a folder, a model that came into the folder later is a difference. Files that are no
-part of a model, such as config.json, are not compared: amn scan --attest and amn verify cover all.`
+was made of a folder, a model that came into the folder later is a difference; with -r, so is a link
+to a folder elsewhere. No manifest is written, and none replaced, unless everything was hashed. Files
+whose names are not those of models are not compared, such as config.json, and pickles, ONNX or
+compressed files of other names: amn scan --attest and amn verify cover all.`
 }
 
 func (Hash) Examples() []run.Example {
@@ -89,12 +91,13 @@ func (c *Hash) Run(ctx context.Context, s *run.Run) error {
 		return err
 	}
 	defer out.Discard()
+	failed := false
 	for _, arg := range c.Paths {
 		if arg == "-" {
 			return fault.Usage("amn hash reads files, not standard input")
 		}
 		from := folderOf(arg, c.Recursive || run.IsPipeline(arg))
-		for src, err := range parser.Find(arg, from.recursive) {
+		for src, err := range from.models(arg) {
 			d := &digests{path: src.Path, err: err}
 			if err == nil {
 				d = c.digestModel(ctx, s, src.Path, func(b *limits.Budget) (tensor.Model, error) { return src.Open(b) })
@@ -106,7 +109,12 @@ func (c *Hash) Run(ctx context.Context, s *run.Run) error {
 			if err := c.print(s, out, d); err != nil {
 				return err
 			}
+			failed = failed || d.err != nil
 		}
+	}
+	if failed && out != nil { // it would say that its models are all that there were
+		s.PrintError("", errors.New("no manifest was written, because not everything was hashed"))
+		return nil
 	}
 	return out.Commit()
 }

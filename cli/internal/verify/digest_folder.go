@@ -2,11 +2,13 @@ package verify
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
+	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser"
 )
@@ -23,6 +25,26 @@ func folderOf(arg string, recursive bool) searched {
 		return searched{recursive: recursive}
 	}
 	return searched{arg, recursive}
+}
+
+// models lists the models that an argument asks for. A link to a folder elsewhere, which the
+// listing does not enter and loaders do, is an error: what is there would be in no manifest.
+func (f searched) models(arg string) iter.Seq2[parser.Source, error] {
+	return func(yield func(parser.Source, error) bool) {
+		for src, err := range parser.Find(arg, f.recursive) {
+			if !yield(src, err) {
+				return
+			}
+		}
+		if f.folder == "" || !f.recursive {
+			return
+		}
+		for e := range folder.Each(f.folder) {
+			if e.Kind == folder.Astray && e.Mode.IsDir() && !yield(parser.Source{Path: e.Path}, e.Refusal()) {
+				return
+			}
+		}
+	}
 }
 
 // below reports whether a path is that of a folder, or below it, by what the paths say.
@@ -60,7 +82,7 @@ func (k *compared) addFolder(d *digests, from searched) {
 // newer reports the models that are in a folder of the manifest and not in the manifest.
 func (c *Hash) newer(s *run.Run, k *compared) error {
 	for _, from := range k.order {
-		for src, err := range parser.Find(from.folder, from.recursive) {
+		for src, err := range from.models(from.folder) {
 			path := filepath.Clean(src.Path)
 			if k.models[path] || k.files[path] || err != nil && path == filepath.Clean(from.folder) { // an error of the folder itself is told by its model
 				continue
