@@ -1,8 +1,10 @@
 package sidecar
 
 import (
+	_ "embed"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -12,15 +14,30 @@ import (
 // them.
 var hyper = [...]string{"new:", "name:", "apply:", "applyref:", "module:"}
 
-// seeds are functions that SpeechBrain's recipes call to seed random numbers.
-var seeds = map[string]bool{
-	"torch.manual_seed": true, "torch.cuda.manual_seed_all": true, "torch.cuda.manual_seed": true, "numpy.random.seed": true, "random.seed": true,
-	"speechbrain.utils.seed_everything": true,
+//go:embed hyper.txt
+var hyperTable string
+
+// hypers are the names that SpeechBrain's own models have, each behind what it is.
+var hypers = sync.OnceValue(func() map[string]bool { return tableOf(hyperTable) })
+
+// isHyper reports whether SpeechBrain's own models have such a name behind a tag. A class is made with
+// arguments of the file, and a function called with them, so a package is not trusted as a whole:
+// speechbrain.utils.superpowers has one that runs commands. The classes of torch.nn and torch.optim
+// compute alone.
+func isHyper(kind, text string) bool {
+	switch kind {
+	case "new:", "name:":
+		return hypers()["class "+text] || kind == "name:" && hypers()["function "+text] || isClassIn(text, "torch.nn.") || isClassIn(text, "torch.optim.")
+	case "apply:", "applyref:":
+		return hypers()["call "+text]
+	}
+	return false
 }
 
-// isHyper reports whether SpeechBrain's own models have such a name.
-func isHyper(text string) bool {
-	return seeds[text] || within(text, "speechbrain", "torch.nn", "torch.optim", "torchaudio", "sentencepiece", "transformers") && !runsCode(text)
+// isClassIn reports whether a text is the name of a class right in a package.
+func isClassIn(text, inside string) bool {
+	name, ok := strings.CutPrefix(text, inside)
+	return ok && name != "" && 'A' <= name[0] && name[0] <= 'Z' && isNames(name) && !strings.Contains(name, ".")
 }
 
 // loads judges what YAML loaders other than Hydra look up and call.
@@ -67,7 +84,7 @@ func (l *lines) tag(tag string, at int64) error {
 		text, ok := strings.CutPrefix(tag, kind)
 		switch {
 		case !ok:
-		case isHyper(text):
+		case isHyper(kind, text):
 			return l.once("sidecar.target", tensor.Warning, "", at, "SpeechBrain calls what its configuration names, such as "+wire.Quote(text))
 		default:
 			return l.report("sidecar.target", tensor.Danger, "!"+kind, at, "SpeechBrain looks up "+wire.Quote(text)+", and calls it with arguments of the file")
