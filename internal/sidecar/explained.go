@@ -386,7 +386,13 @@ func pair(line string) (key, value string) {
 
 // settings judges a text of keys and values, TOML or INI.
 func (r *reader) settings() error {
+	p := &pipeline{reader: r}
 	return r.eachLine(func(line string, at int64) error {
+		if r.isPipelineText() {
+			if err := p.lines(strings.TrimSuffix(line, "\n"), at); err != nil || p.isKnown(strings.TrimSpace(line)) {
+				return err
+			}
+		}
 		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "#") {
 			return nil
 		}
