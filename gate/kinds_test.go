@@ -1,7 +1,10 @@
 package gate_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/binary"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -102,5 +105,33 @@ func TestAFolderIsOfAKindOrItsTextsAreTold(t *testing.T) {
 			v.Close()
 			b.Close()
 		}
+	}
+}
+
+// A model of skops is of a kind by its own name, wherever it lies: its schema is no text that nothing
+// reads. The same archive of another name is none.
+func TestAnArchiveIsOfAKindByItsName(t *testing.T) {
+	var model bytes.Buffer
+	z := zip.NewWriter(&model)
+	w, err := z.Create("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(w, `{"__class__": "LogisticRegression", "__module__": "sklearn.linear_model._logistic", "__loader__": "ObjectNode"}`)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	policy, _ := gate.Profile("upload")
+	for name, want := range map[string]bool{"model.skops": false, "a/model.skops": false, "model.zip": true} {
+		b := policy.Limits.Budget(t.Context())
+		v, err := gate.New(policy).CheckFolder(b, fstest.MapFS{name: {Data: model.Bytes()}}, gate.Hint{Name: "m"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told := slices.ContainsFunc(v.Findings, func(f tensor.Finding) bool { return f.Code == sidecar.CodeNoKind }); told != want {
+			t.Errorf("%s: told %v, want %v (%v)", name, told, want, v.Err)
+		}
+		v.Close()
+		b.Close()
 	}
 }

@@ -80,6 +80,9 @@ func (r *reader) placed() error {
 		return nil
 	}
 	name, all := r.t.Name[strings.LastIndexByte(r.t.Name, '!')+1:], Folder(0)
+	if archive := strings.TrimSuffix(r.t.Name, name); archive != "" { // its name is that of a kind too, as model.skops
+		all = MarkOf(strings.TrimSuffix(archive, "!"))
+	}
 	for up := range min(strings.Count(name, "/"), maxAbove) + 1 {
 		if err := r.b.Step(1); err != nil {
 			return err
