@@ -239,7 +239,7 @@ func isTagged(text string) bool {
 }
 
 // openClips are the repositories of text models in the configurations of open_clip 3.3.0.
-var openClips = setOf("google/mt5-base google/mt5-xl facebook/nllb-200-distilled-600M facebook/nllb-200-distilled-1.3B")
+var openClips = setOf("roberta-base xlm-roberta-base xlm-roberta-large google/mt5-base google/mt5-xl facebook/nllb-200-distilled-600M facebook/nllb-200-distilled-1.3B")
 
 func isOpenClip(text string) bool { return openClips()[text] }
 

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"path"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -25,6 +26,34 @@ var fetches = [...]fetch{
 	{"gliner_config.json", "labels_encoder", "GLiNER", true, "labels_encoder_config"},
 	{"gliner_config.json", "labels_decoder", "GLiNER", true, "labels_decoder_config"},
 }
+
+// A hubName is a member that names a model whatever its text looks like: a hub has models without an
+// owner, which are words elsewhere, and a folder may have such a name.
+type hubName struct {
+	file, key, who string
+}
+
+var hubNames = [...]hubName{
+	{"sentence_*_config.json", "tokenizer_name_or_path", "sentence-transformers"},
+	{"open_clip_config.json", "hf_model_name", "open_clip"},
+	{"open_clip_model_config.json", "hf_model_name", "open_clip"},
+	{configs, "vlm_model_name", "LeRobot"},
+	{"modular_model_index.json", "repo", "diffusers"},
+}
+
+// fetchesWord returns the library that takes any text of a member for a model, "" for none.
+func (w *walk) fetchesWord(key string) string {
+	for _, n := range hubNames {
+		if is, _ := path.Match(n.file, w.file); is && n.key == key {
+			return n.who
+		}
+	}
+	return ""
+}
+
+// isHubWord reports whether a text is words to couldName, and yet the name of a model without an
+// owner, or of a folder.
+func isHubWord(k *kept) bool { return k.text != "" && couldName(k) == "" }
 
 // encoders are models of which GLiNER's publishers build theirs.
 var encoders = setOf("microsoft/deberta-v3-xsmall microsoft/deberta-v3-small microsoft/deberta-v3-base microsoft/deberta-v3-large microsoft/mdeberta-v3-base")
@@ -63,10 +92,14 @@ func (w *walk) builds(key string) {
 func (w *walk) fetches(f *frame, key string, v value) (bool, error) {
 	row := w.fetchOf(key)
 	switch {
+	case key == "tokenizer_name_or_path" && w.isPrompt(key) && isHubWord(&kept{text: v.text}):
+		return true, w.once(CodeUnexplained, tensor.Warning, key, v.off, "PEFT fetches the tokenizer "+wire.Quote(v.text)+" for the text of its prompt")
 	case row == nil:
 		return false, nil
 	case leadsOut(v.text) || strings.HasPrefix(v.text, "."):
 		return true, w.once("sidecar.index-path", tensor.Danger, key, v.off, row.who+" loads a model from "+wire.Quote(v.text))
+	case (f.twice == key || row.built == "" || !w.built[row.built]) && isHubWord(&kept{text: v.text}):
+		return true, w.once(CodeUnexplained, tensor.Warning, key, v.off, row.who+" fetches the model "+wire.Quote(v.text)+", or takes a folder of this name where it runs")
 	case f.twice != key && row.built != "" && w.built[row.built], !isOwned(v.text) && !isSourced(v.text):
 		return f.twice != key && isOwned(v.text), nil
 	case row.runs && !encoders()[v.text]:

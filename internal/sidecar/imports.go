@@ -61,7 +61,7 @@ var (
 	index      = importer{"mlflow.llama_index imports", named("llama_index")}
 	grammarian = importer{"SetFit gives spacy.load, which imports,", isSpaCy}
 	robot      = importer{"LeRobot imports and calls", under("lerobot")}
-	kernel     = importer{"transformers downloads and runs", func(text string) bool { return strings.HasPrefix(text, "kernels-community/") }}
+	kernel     = importer{"transformers downloads and runs the kernel", func(string) bool { return false }}
 )
 
 // imports judges a string by what libraries do with it. A string longer than any name
@@ -163,6 +163,9 @@ func (w *walk) names(key string, k *kept, at int64) error {
 	}
 	if w.inObject() && (keptKeys[key] || w.fetchKey(key) || w.isPrompt(key)) {
 		return w.keep(key, text, at) // the end of the object judges it
+	}
+	if who := w.fetchesWord(key); who != "" && isHubWord(k) && !(key == "hf_model_name" && isOpenClip(text)) {
+		return w.once(CodeUnexplained, tensor.Warning, wire.Quote(key), at, who+" fetches the model "+wire.Quote(text)+", or takes a folder of this name where it runs")
 	}
 	return w.unexplained(key, k, at)
 }

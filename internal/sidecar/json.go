@@ -278,6 +278,8 @@ func (w *walk) obey(key string, at int64) error {
 	switch {
 	case key == "trust_remote_code":
 		return w.trusts(at)
+	case key == "hf_model_pretrained" && w.fetchesWord("hf_model_name") != "":
+		return w.once(CodeUnexplained, tensor.Warning, key, at, "open_clip fetches the weights of the text model that hf_model_name names")
 	case key == "allow_remote" && w.file == "configuration.json":
 		return w.once(codeImport, tensor.Danger, key, at, "ModelScope runs ms_wrapper.py of the folder, older versions without being asked")
 	}

@@ -33,7 +33,7 @@ func TestTextsThatLeadToCode(t *testing.T) {
 		{"config.json", `{"_experts_implementation": "evil/x"}`, "sidecar.import"},
 		{"config.json", `{"_attn_implementation_internal": "kernels-community/x"}`, "sidecar.import"},
 		{"config.json", `{"sub": {"_experts_implementation_internal": "evil/x"}}`, "sidecar.import"},
-		{"config.json", `{"attn_implementation": {"text": "kernels-community/x"}}`, ""},
+		{"config.json", `{"attn_implementation": {"text": "kernels-community/x"}}`, "sidecar.import"},
 		{"config.json", `{"trust_remote_code": 1}`, "sidecar.trust-remote-code"},
 		{"config.json", `{"trust_remote_code": "yes", "a": 0}`, "sidecar.trust-remote-code"},
 		{"config.json", `{"trust_remote_code": 0, "b": {"trust_remote_code": null}}`, ""},
