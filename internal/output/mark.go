@@ -35,10 +35,20 @@ func (p *Place) mark(info fs.FileInfo) error {
 	if err == nil {
 		_, err = f.WriteAt([]byte(markOf(info)), 0)
 	}
-	if err = errors.Join(err, f.Close()); err != nil { // the disk is full, say
-		return errors.Join(err, p.root.Remove(Mark(p.name)))
+	if err != nil { // the disk is full, say
+		return errors.Join(err, f.Close(), p.root.Remove(Mark(p.name)))
 	}
+	p.forgetMark()
+	p.mine = f
 	return nil
+}
+
+// forgetMark closes the mark that this run wrote.
+func (p *Place) forgetMark() {
+	if p.mine != nil {
+		p.mine.Close()
+		p.mine = nil
+	}
 }
 
 func markOf(info fs.FileInfo) string { return markFormat + identityOf(info) + "\n" }
@@ -109,18 +119,33 @@ func (p *Place) Adopt() error {
 	return p.mark(p.made)
 }
 
-// unmark removes the mark, if it is still that of what was created.
+// unmark removes the mark, if it is still that of what was created. It opens nothing that this
+// run has written: by now the process may be locked.
 func (p *Place) unmark(info fs.FileInfo) error {
-	f, err := p.openMark(os.O_RDONLY)
+	f := p.mine
+	if f == nil {
+		var err error
+		if f, err = p.openMark(os.O_RDONLY); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	p.mine = nil
+	was, err := f.Stat()
+	var now fs.FileInfo
+	if err == nil {
+		now, err = p.root.Lstat(Mark(p.name))
+	}
+	text := ""
+	if err == nil {
+		text, err = readMark(f)
+	}
+	f.Close()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	text, err := readMark(f)
-	f.Close()
-	if err != nil || text != markOf(info) {
+	if err != nil || !os.SameFile(was, now) || text != markOf(info) {
 		return err // of another run, which began meanwhile
 	}
 	return p.root.Remove(Mark(p.name))

@@ -71,6 +71,7 @@ type Place struct {
 	made    fs.FileInfo
 	strange error
 	held    *os.File // the file that was found: as long as it is open, no other one has its inode
+	mine    *os.File // the mark that this run wrote
 }
 
 // At opens the folder of an output and looks at what has its name. The caller closes the
@@ -135,6 +136,7 @@ func (p *Place) Close() error {
 	if p.held != nil {
 		err = errors.Join(err, p.held.Close())
 	}
+	p.forgetMark()
 	p.root, p.dir, p.held = nil, nil, nil
 	return err
 }
