@@ -16,6 +16,7 @@ var errShown = errors.New("the end of the front matter")
 type front struct {
 	*reader
 	begun bool
+	q     quoting
 	of    string // the key at hand
 	kept  []byte // the beginning of a line that a backslash joins with the next, up to bufLen
 	// Of a pipeline beside it: prior is the column of that key while its values go on, or -1.
@@ -27,7 +28,7 @@ type front struct {
 // a part of the pipeline beside it. As huggingface_hub finds it, it may follow blank lines, and is
 // broken by carriage returns too.
 func (r *reader) card() error {
-	f := &front{reader: r, prior: -1, pipeline: r.t.Beside == nil || r.t.Beside("model_index.json")}
+	f := &front{reader: r, prior: -1, q: newQuoting(), pipeline: r.t.Beside == nil || r.t.Beside("model_index.json")}
 	err := r.eachLine(func(text string, at int64) error {
 		for line := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune(breaks, c) }) {
 			if err := f.steps.Step(); err != nil {
@@ -62,13 +63,24 @@ func (f *front) line(line string, at int64) error {
 	case bare == "---":
 		return errShown
 	}
+	comment := f.q.scan(line)
+	joined, lost := f.q.skip, f.q.lost
+	f.q.end()
+	if lost && comment < len(line) {
+		if err := f.once(CodeUnexplained, tensor.Warning, "", at, "loaders of YAML read the quotes before this line in other ways: what a number sign hides is not known"); err != nil {
+			return err
+		}
+	}
+	if !lost {
+		line = line[:comment]
+	}
 	if err := f.files(line, at); err != nil || !f.pipeline {
 		return err
 	}
 	if len(f.kept) > 0 {
 		line = strings.TrimLeft(line, " \t")
 	}
-	switch joined := escaped(line); {
+	switch joined = joined || lost && escaped(line); {
 	case len(f.kept)+len(line) > bufLen && (joined || len(f.kept) > 0): // what it says is not known
 		return f.once(CodeUnexplained, tensor.Danger, priorKey, at, "lines that backslashes join are longer than any that is read here")
 	case joined:
@@ -121,13 +133,13 @@ const priorKey = "prior"
 // connects judges a line of what diffusers loads for a combined pipeline.
 func (f *front) connects(line string, at int64) error {
 	text := strings.TrimLeft(line, " \t")
-	if text == "" || text[0] == '#' {
+	if text == "" {
 		return nil
 	}
 	if f.prior >= 0 && len(line)-len(text) <= f.prior && isMember(text) && strings.IndexByte("-:]}", text[0]) < 0 {
 		f.prior = -1
 	}
-	column, rest, is := keyIn(line[:commentAt(line)], priorKey)
+	column, rest, is := keyIn(line, priorKey)
 	switch {
 	case is:
 		f.prior, text = column, rest

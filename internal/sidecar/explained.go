@@ -41,7 +41,7 @@ func couldNameBy(text string) string {
 		return "an address"
 	case strings.Contains(text, "$("), strings.Contains(text, "`"), strings.Contains(text, "&&"), strings.Contains(text, "||"):
 		return "a command"
-	case namesInside(text), callsName(text), imports(text), strings.HasPrefix(text, "lambda "):
+	case namesInside(text), runsName(text), imports(text), strings.HasPrefix(text, "lambda "):
 		return "an expression"
 	case isPacked(text):
 		return "bytes of a pickle or an archive in base64"
@@ -250,7 +250,7 @@ func (r *reader) assigned(line string, at int64) error {
 		}
 		return nil
 	}
-	text := line[:commentAt(line)]
+	text := line
 	if r.keyed != "" {
 		if key, _ := pair(r.keyed); key != "" {
 			r.key = strings.Clone(key[:min(len(key), maxText)])
@@ -374,7 +374,7 @@ func (r *reader) assignedTo(key, value string, at int64) error {
 
 // pair returns the key and the value of a line, "" if it has none.
 func pair(line string) (key, value string) {
-	text := dashes.trimLeft(line[:commentAt(line)])
+	text := dashes.trimLeft(line)
 	mark := assigning.index(text)
 	if mark <= 0 || mark+1 < len(text) && text[mark] == ':' && strings.IndexByte(" \t\r", text[mark+1]) < 0 {
 		return "", ""
@@ -386,6 +386,8 @@ func pair(line string) (key, value string) {
 
 // settings judges a text of keys and values, TOML or INI.
 func (r *reader) settings() error {
+	isTOML := strings.HasSuffix(r.file, ".toml")
+	var q tomlQuoting
 	p := &pipeline{reader: r}
 	return r.eachLine(func(line string, at int64) error {
 		if r.isPipelineText() {
@@ -393,20 +395,35 @@ func (r *reader) settings() error {
 				return err
 			}
 		}
-		if strings.HasPrefix(strings.TrimLeft(line, " \t"), "#") {
-			return nil
-		}
 		line = strings.TrimRight(line, "\r\n")
-		switch key, value := pair(line); {
-		case value == "":
+		if isTOML {
+			line = line[:q.scan(line)]
+		} else if strings.HasPrefix(strings.TrimLeft(line, " \t"), "#") {
 			return nil
-		case key == hydraKey:
-			return r.target(value, at)
-		case key == "trust_remote_code" && !isFalse(strings.ToLower(value)):
-			return r.trusts(at)
-		case isReach(value) && !r.dangerous():
-			return r.report(codeImport, tensor.Danger, wire.Quote(key), at, "a library that looks up what this names imports "+wire.Quote(value))
 		}
-		return r.assigned(line, at)
+		if comment := strings.Index(line, " #"); comment >= 0 && !isTOML { // some readers of INI take it for one
+			if err := r.setting(line[:comment], at); err != nil {
+				return err
+			}
+		}
+		return r.setting(line, at)
 	})
+}
+
+// setting judges a line of such a text.
+func (r *reader) setting(line string, at int64) error {
+	if key, _ := pair(line); key != hydraKey && isKeyOf(unescaped(line), hydraKey) {
+		return r.once("sidecar.target", tensor.Danger, hydraKey, at, "the name stands where it is not a plain key with a value behind it")
+	}
+	switch key, value := pair(line); {
+	case value == "":
+		return nil
+	case key == hydraKey:
+		return r.target(value, at)
+	case key == "trust_remote_code" && !isFalse(strings.ToLower(value)):
+		return r.trusts(at)
+	case isReach(value) && !r.dangerous():
+		return r.report(codeImport, tensor.Danger, wire.Quote(key), at, "a library that looks up what this names imports "+wire.Quote(value))
+	}
+	return r.assigned(line, at)
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -97,7 +98,7 @@ func (l *lines) evaluated(line string, most int) error {
 		}
 		l.awaitExpression(&words, i)
 	}
-	if err := l.row(plain[:commentAt(plain)]); err != nil {
+	if err := l.row(plain); err != nil {
 		return err
 	}
 	for _, k := range [...]struct {
@@ -110,7 +111,7 @@ func (l *lines) evaluated(line string, most int) error {
 			if !ok {
 				return nil
 			}
-			text = strings.TrimSpace(text[:commentAt(text)])
+			text = strings.TrimSpace(text)
 			l.await(k.kind, x, text)
 			if text == "" {
 				return nil
@@ -163,7 +164,7 @@ func (l *lines) row(line string) error {
 		l.inRow = text != line && strings.HasPrefix(text, "[")
 	}
 	switch {
-	case !callsName(text):
+	case !runsName(text):
 	case l.inRow:
 		return l.rowRuns(text, l.at)
 	case l.call == "" && (strings.HasPrefix(strings.TrimLeft(line, " \t"), "-") || !isMember(text)):
@@ -182,6 +183,98 @@ func (l *lines) rows() error {
 		return nil
 	}
 	return l.rowRuns(l.call, l.callAt)
+}
+
+// calling are functions of Python itself by which an expression runs code or finds what does. What
+// people write before a parenthesis too, as open or type, counts only right before it, or with a text in it.
+var calling = setOf("eval exec compile getattr setattr delattr globals locals vars breakpoint __import__")
+
+// reaching are those that an expression needs only to name.
+var reaching = setOf("eval exec compile getattr setattr delattr globals locals breakpoint")
+
+// runsName reports whether something with a name is called in a text, as Python's grammar has it: right
+// behind the name, or behind blanks if a function of Python itself or a name in a module stands there,
+// or in another way, such as (exec)(x), if the text names such a function.
+func runsName(text string) bool {
+	if strings.IndexByte(text, '(') < 0 {
+		return false
+	}
+	if callsName(text) {
+		return true
+	}
+	if !calls(text) {
+		return false
+	}
+	for i := 0; i < len(text); i++ {
+		begin := i
+		for i < len(text) && inName(text[i]) {
+			i++
+		}
+		if begin == i {
+			if isStyled(text[i:]) { // Python reads exec, however its letters are drawn
+				return true
+			}
+			continue
+		}
+		word := text[begin:i]
+		escaped := begin > 0 && text[begin-1] == '\\' // of a text in quotes, as \n is
+		if reaching()[word] || escaped && reaching()[word[1:]] {
+			return true
+		}
+		end := skipBlanks(text, i)
+		if end >= len(text) || text[end] != '(' {
+			i--
+			continue
+		}
+		dotted := strings.TrimRight(text[:begin], pythonBlanks)
+		if word == "open" && strings.IndexByte(`"'`, (strings.TrimLeft(text[end+1:], pythonBlanks) + " ")[0]) >= 0 {
+			return true
+		}
+		if calling()[word] || escaped && calling()[word[1:]] || begin > 0 && text[begin-1] == '.' {
+			return true
+		}
+		if dotted, ok := strings.CutSuffix(dotted, "."); ok {
+			dotted = strings.TrimRight(dotted, pythonBlanks)
+			root := dotted[strings.LastIndexFunc(dotted, func(c rune) bool { return c >= 0x80 || !inName(byte(c)) })+1:]
+			if running()[root] || standard()[root] || tools()[root] {
+				return true
+			}
+		}
+		i--
+	}
+	return false
+}
+
+// pythonBlanks are what Python passes over within parentheses, with the backslash that joins lines.
+const pythonBlanks = " \t\r\n\f\\"
+
+// skipBlanks returns the place behind blanks and comments of Python.
+func skipBlanks(text string, at int) int {
+	for at < len(text) {
+		switch {
+		case strings.IndexByte(pythonBlanks, text[at]) >= 0:
+			at++
+		case text[at] == '#' && at > 0 && strings.IndexByte(text[at:], '\n') >= 0:
+			at += strings.IndexByte(text[at:], '\n')
+		default:
+			return at
+		}
+	}
+	return at
+}
+
+// isStyled reports whether a text begins with a letter that Python reads as one of ASCII (NFKC).
+func isStyled(text string) bool {
+	if text == "" || text[0] < 0x80 {
+		return false
+	}
+	c, _ := utf8.DecodeRuneInString(text)
+	switch {
+	case c == 0xaa, c == 0xba, c == 0x17f, 0x1d2c <= c && c <= 0x1d6a, 0x2071 <= c && c <= 0x209c, 0x2102 <= c && c <= 0x2149,
+		0xff21 <= c && c <= 0xff5a, 0x1d400 <= c && c <= 0x1d6a3, c == 0xff3f, c == 0xfe33, c == 0xfe34, 0xfe4d <= c && c <= 0xfe4f:
+		return true
+	}
+	return 0x2b0 <= c && c <= 0x2b8 || 0x2e1 <= c && c <= 0x2e3
 }
 
 // callsName reports whether something with a name is called: a parenthesis right after

@@ -94,9 +94,9 @@ func (l *lines) goOn(line string) error {
 			switch {
 			case quote > 0:
 				if end := closes(line, `"'`[quote-1]); end >= 0 {
-					text, s.open = line[:end], false
+					text, s.open = line[:end], l.doubt
 				}
-			case !l.inside && s.ends(line):
+			case !l.inside && !l.q.inText && !l.doubt && s.ends(line):
 				s.open = false
 				continue
 			}

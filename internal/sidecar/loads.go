@@ -56,9 +56,9 @@ func (l *lines) tags(line string, most int) error {
 	if strings.IndexByte(line, '!') < 0 {
 		return nil
 	}
-	for from, comment := 0, commentAt(line); ; {
+	for from := 0; ; {
 		i := strings.IndexByte(line[from:], '!')
-		if i < 0 || from+i > most || from+i > comment {
+		if i < 0 || from+i > most {
 			return nil
 		}
 		i += from

@@ -132,6 +132,8 @@ var attributes = map[string]func() map[string]bool{
 	"pickle": setOf(`PickleBuffer Pickler Unpickler PyStringMap _Framer _Pickler _Stop _Unframer _Unpickler _compat_pickle _dump _dumps _extension_cache
 		_extension_registry _getattribute _inverted_registry _load _loads _test _tuplesize2code bytes_types codecs copyreg decode_long
 		dispatch_table dump dumps encode_long io islice load loads maxsize pack partial re struct sys types unpack whichmodule`),
+	"yaml": setOf(`load load_all full_load full_load_all unsafe_load unsafe_load_all Loader FullLoader UnsafeLoader CLoader CFullLoader CUnsafeLoader
+		YAMLObject add_constructor add_multi_constructor constructor loader cyaml`),
 	"profile": setOf(`Profile _Utils importlib io machinery main marshal optparse os run runctx sys time`),
 }
 
@@ -150,7 +152,7 @@ func isReach(text string) bool {
 		return true
 	case root == "torch":
 		second, _, _ := strings.Cut(rest, ".")
-		return second == "hub" || second == "load" || second == "package" || rest == "jit.load" || strings.HasPrefix(rest, "utils.cpp_extension") || strings.HasPrefix(rest, "utils.collect_env")
+		return second == "hub" || second == "load" || second == "serialization" || second == "package" || rest == "jit.load" || strings.HasPrefix(rest, "utils.cpp_extension") || strings.HasPrefix(rest, "utils.collect_env")
 	}
 	return false
 }

@@ -89,10 +89,10 @@ func (l *lines) metas(line string) error {
 		l.metasAt, l.inMetas, named = depth, true, true
 		text = text[at+len(metasKey):]
 	}
-	if !l.inMetas || text == "" || text[0] == '#' {
+	if !l.inMetas || text == "" {
 		return nil
 	}
-	if !named && depth <= l.metasAt && !l.inside {
+	if !named && depth <= l.metasAt && !l.inside && !l.q.nested && !l.doubt {
 		l.inMetas = false
 		return nil
 	}

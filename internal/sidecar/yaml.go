@@ -26,7 +26,9 @@ type lines struct {
 	inside  bool   // keep begins within a line
 	inRow   bool   // the line at hand may be a row of a model of YOLO
 	joined  bool   // keep is joined with the next line
-	comment bool   // the line at hand is one
+	q       quoting
+	doubt   bool   // the line at hand may have a comment, or not
+	guessed bool   // the name of the text does not say that it is YAML
 	plain   string // the line at hand, escapes resolved
 	whole   bool   // the line at hand ends where the piece does
 	opens   bool   // a value may begin the line at hand,
@@ -44,7 +46,7 @@ type lines struct {
 
 // yaml looks through a YAML text by lines, as PyYAML breaks them.
 func (r *reader) yaml() error {
-	l := &lines{reader: r, opens: true}
+	l := &lines{reader: r, opens: true, q: newQuoting(), guessed: !isYAML(r.file)}
 	in := bufio.NewReaderSize(r.in, pieceLen)
 	if p, err := in.Peek(3); err == nil && string(p) == "\ufeff" {
 		in.Discard(3)
@@ -82,6 +84,11 @@ func (r *reader) yaml() error {
 	}
 }
 
+// isYAML reports whether the name of a text says that it is YAML.
+func isYAML(file string) bool {
+	return file == mlmodel || strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml")
+}
+
 // breaks are what ends a line to PyYAML.
 const breaks = "\r\n\u0085\u2028\u2029"
 
@@ -96,13 +103,22 @@ func (l *lines) piece(text string, whole bool) error {
 		if end >= 0 {
 			line, next = text[:end], trimBreaks(text[end:])
 		}
-		if !l.inside {
-			l.comment = strings.HasPrefix(spaces.trimLeft(line), "#")
-		}
 		if end < 0 && !whole {
 			return l.cut(line)
 		}
-		if escaped(line) && !l.comment && len(line) <= lap {
+		before := l.q
+		comment := l.q.scan(line)
+		l.q.lost = l.q.lost || end >= 0 && text[end] >= 0x80 // which is no break to all loaders
+		if l.doubt = l.q.lost && signAt(line) >= 0; l.doubt {
+			if err := l.both(line); err != nil {
+				return err
+			}
+		}
+		if l.q.lost {
+			comment = len(line)
+		}
+		if (l.q.skip || l.q.lost && escaped(line)) && len(line) <= lap {
+			l.q = before // the line is gone past again
 			// A quoted text goes on in the next line as if there were no break.
 			line = line[:len(line)-1]
 			if next == "" {
@@ -112,13 +128,17 @@ func (l *lines) piece(text string, whole bool) error {
 			l.inside, text = true, line+spaces.trimLeft(next)
 			continue
 		}
-		if err := l.look(line, len(line)); err != nil {
+		if err := l.look(line[:comment], comment); err != nil {
 			return err
 		}
-		if text := line[:commentAt(line)]; !l.comment && (l.inside || strings.TrimSpace(text) != "") {
-			word := lastWord(text)
+		if said := line[:comment]; l.inside && comment == len(line) || strings.TrimSpace(said) != "" {
+			word := lastWord(said)
 			l.opens, l.block = opensAfter(word), word != "" && (word[0] == '|' || word[0] == '>')
 		}
+		if l.doubt {
+			l.opens, l.block = true, true
+		}
+		l.q.end()
 		l.at += int64(len(text) - len(next))
 		l.keep, l.inside, text = "", false, next
 	}
@@ -126,12 +146,50 @@ func (l *lines) piece(text string, whole bool) error {
 	return nil
 }
 
+// both looks at a line whose quotes cannot be followed without what may be a comment. The caller looks
+// at all of it.
+func (l *lines) both(line string) error {
+	if err := l.unsure(); err != nil {
+		return err
+	}
+	at := signAt(line)
+	return l.look(line[:at], at)
+}
+
+// unsure refuses a text that is YAML by its name, and whose comments are not known.
+func (l *lines) unsure() error {
+	if l.guessed {
+		return nil
+	}
+	return l.once(CodeUnexplained, tensor.Danger, "", l.at, "loaders of YAML read the quotes before this line in other ways: what a number sign hides is not known")
+}
+
+// signAt is where the first number sign is that could begin a comment, or -1.
+func signAt(line string) int {
+	for i := range len(line) {
+		if line[i] == '#' && (i == 0 || !inName(line[i-1])) {
+			return i
+		}
+	}
+	return -1
+}
+
 // cut looks at a line that goes on in the next piece, but for its end.
 func (l *lines) cut(line string) error {
 	most := max(0, len(line)-lap)
-	if err := l.look(line, most); err != nil {
+	after := l.q
+	after.scan(line[:most])
+	comment := l.q.scan(line)
+	if l.doubt = l.q.lost && signAt(line) >= 0; l.doubt {
+		comment = len(line)
+		if err := l.unsure(); err != nil {
+			return err
+		}
+	}
+	if err := l.look(line[:comment], min(most, comment)); err != nil {
 		return err
 	}
+	l.q = after
 	l.keep, l.inside = strings.Clone(line[most:]), l.inside || most > 0
 	l.at += int64(most)
 	return nil
@@ -148,16 +206,14 @@ func escaped(line string) bool {
 
 // look looks at a line, for names that begin in its first bytes.
 func (l *lines) look(line string, most int) error {
-	if l.comment {
-		return nil
-	}
-	if taggedForPython(line) {
+	plain := unescaped(line)
+	if taggedForPython(line) || taggedForPython(plain) {
 		if err := l.once("sidecar.yaml-tag", tensor.Danger, "", l.at, "a tag lets YAML construct a Python object: "+wire.Quote(strings.TrimSpace(line[:min(len(line), 80)]))); err != nil {
 			return err
 		}
 	}
 	shown := strings.Count(line, hydraKey)
-	l.plain, l.whole = unescaped(line), most == len(line)
+	l.plain, l.whole = plain, most == len(line)
 	if err := l.goOn(l.plain); err != nil {
 		return err
 	}
@@ -283,14 +339,14 @@ func (l *lines) names(line string, most int, name string, visit func(*key) error
 		return nil
 	}
 	words := wordsOf(line)
-	for from, comment := 0, commentAt(line); ; {
+	for from := 0; ; {
 		i := strings.Index(line[from:], name)
 		if i < 0 || from+i > most {
 			return nil
 		}
 		i += from
 		from = i + len(name)
-		if i > 0 && inName(line[i-1]) || from < len(line) && inName(line[from]) || i > comment {
+		if i > 0 && inName(line[i-1]) || from < len(line) && inName(line[from]) {
 			continue
 		}
 		if err := l.b.Step(1 + int64(len(line)-from)/stepLen); err != nil {
@@ -358,15 +414,6 @@ func behind(rest string) string {
 	return v
 }
 
-// commentAt is where a comment begins that has no quote before it, or the end.
-func commentAt(line string) int {
-	at := strings.Index(line, " #")
-	if at < 0 || strings.ContainsAny(line[:at], `"'`) {
-		return len(line)
-	}
-	return at
-}
-
 func inName(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
@@ -374,7 +421,7 @@ func inName(c byte) bool {
 // taggedForPython reports a tag of PyYAML's own, or one that could be: written with
 // percent signs, or by a handle that the text declares.
 func taggedForPython(line string) bool {
-	if strings.Contains(line, "!!python") || strings.Contains(line, "yaml.org,2002:python") || strings.HasPrefix(line, "%TAG") {
+	if strings.Contains(line, "!!python") || strings.Contains(line, "yaml.org,2002:python") || strings.Contains(line, "%TAG") {
 		return true
 	}
 	for from := 0; ; {
@@ -387,7 +434,7 @@ func taggedForPython(line string) bool {
 		if end := strings.IndexAny(tag, " \t"); end >= 0 {
 			tag = tag[:end]
 		}
-		if strings.Contains(tag, "%") && (i == 0 || strings.IndexByte(" \t[{,-:?&", line[i-1]) >= 0) {
+		if strings.Contains(tag, "%") && (i == 0 || strings.IndexByte(" \t[{,-:?&\"'", line[i-1]) >= 0) {
 			return true
 		}
 		from = i + max(1, len(tag))
