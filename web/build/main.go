@@ -30,7 +30,7 @@ var (
 // How large the parser may be, compressed: people wait for it. Where there is no xz to
 // pack it, gzip takes half as much again, and the page works all the same.
 const (
-	maxWasm    = 2_000_000
+	maxWasm    = 2_100_000
 	maxGzipped = 3_000_000
 )
 
