@@ -187,7 +187,9 @@ func (w *Worker) here(ctx context.Context, g *gate.Gate, files fs.FS, of store.W
 	}
 	if !plain { // the gate has digested what it could read
 		out.Computed = of.Address != "" && !source.IsAddress(of.Address)
-		out.Domain = w.Sources.Domain(of.Address)
+		if out.Domain = w.Sources.Domain(of.Address); !out.Computed { // which ones are claims is not known: all may be
+			out.Claimed = max(int64(len(out.Files)), 1)
+		}
 		return out, nil
 	}
 	out.Evidence = p.evidence()
