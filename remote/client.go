@@ -73,6 +73,8 @@ type client struct {
 	// admitted is called with an address before it is dialled, in tests; resolver is theirs.
 	admitted func(address string) error
 	resolver *net.Resolver
+	// dialled is called with a new connection and how much it may buffer, in tests.
+	dialled func(conn net.Conn, held int)
 	// oneRange is set if a server does not answer requests for two ranges.
 	oneRange atomic.Bool
 }

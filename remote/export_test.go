@@ -22,6 +22,11 @@ func Dialled(t *testing.T, r *net.Resolver, f func(address string) error) {
 	with(t, func(c *client) { c.resolver, c.admitted, c.wait = r, f, time.Millisecond })
 }
 
+// Connected calls f with each new connection and how much it may buffer, until the test ends.
+func Connected(t *testing.T, f func(conn net.Conn, held int)) {
+	with(t, func(c *client) { c.dialled = f })
+}
+
 func with(t *testing.T, f func(*client)) {
 	configure = f
 	t.Cleanup(func() { configure = nil })
@@ -53,3 +58,6 @@ func Through(b *limits.Budget, o Options, u *url.URL) (*url.URL, error) {
 
 // OwnRealm is where passwords go, for tests.
 var OwnRealm = ownRealm
+
+// Window is how much a server may send ahead of the reader of a header.
+const Window = window

@@ -70,5 +70,8 @@ func (c *client) dial(ctx context.Context, network, address string, held int) (n
 	if tcp, ok := conn.(*net.TCPConn); ok && held > 0 {
 		_ = tcp.SetReadBuffer(held / 2) // Linux doubles it; if it fails, more bytes arrive in vain
 	}
+	if c.dialled != nil {
+		c.dialled(conn, held)
+	}
 	return &idleConn{conn}, nil
 }
