@@ -10,7 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Keys are compared by their path and, where a pattern says which, by value.
+// Keys are compared by path and, if the pattern restricts them, by value.
 func TestKeysThatNoPatternKnowsAreTold(t *testing.T) {
 	known := []string{"bits", "meta.**", "groups.*.bits", "format=int4|int8", "rotation?", "algo.*.name=awq", "algo.**"}
 	for text, want := range map[string]string{

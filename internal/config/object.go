@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Parse reads a JSON value whole.
+// Parse reads a whole JSON value into memory.
 func Parse(b *limits.Budget, text strictjson.Text) (v jsontree.Value, err error) {
 	err = strictjson.Decode(b, text, func(d *strictjson.Decoder) error {
 		v, err = jsontree.Decode(b, d)
@@ -17,11 +17,11 @@ func Parse(b *limits.Budget, text strictjson.Text) (v jsontree.Value, err error)
 	return v, err
 }
 
-// NodeCost is what an entry of a map or a slot of a list takes beside its text.
+// NodeCost is the memory of a map entry or a list slot, without its text.
 const NodeCost = 64
 
-// Says returns a value as text: "" for null, false and what is empty, and "..." for a list or an
-// object with something in it.
+// Says returns a value as text: "" for null, false and empty values, "..." for a list or an object
+// that is not empty.
 func Says(v jsontree.Value) string {
 	if !v.There {
 		return ""

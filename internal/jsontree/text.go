@@ -6,7 +6,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A Text is JSON in the making, on the account. Its first error stays.
+// A Text builds JSON, and charges it to the account. Its first error is kept.
 type Text struct {
 	b   *limits.Budget
 	p   []byte
@@ -19,17 +19,17 @@ func NewText(b *limits.Budget) *Text { return &Text{b: b} }
 // Done is what was written.
 func (t *Text) Done() ([]byte, error) { return t.p, t.err }
 
-// Err is what went wrong so far.
+// Err returns the first error.
 func (t *Text) Err() error { return t.err }
 
-// Step pays for something that is looked at and not written.
+// Step charges a step for something that is examined but not written.
 func (t *Text) Step() {
 	if t.err == nil {
 		t.err = t.b.Step(1)
 	}
 }
 
-// Put adds texts as they are.
+// Put appends texts unchanged.
 func (t *Text) Put(parts ...string) {
 	for _, s := range parts {
 		if t.err == nil {
@@ -41,7 +41,7 @@ func (t *Text) Put(parts ...string) {
 	}
 }
 
-// Quote writes a string as Python's json does: ASCII alone, UTF-16 escaped.
+// Quote writes a string as Python's json does: in ASCII, with other characters escaped as UTF-16.
 func (t *Text) Quote(s string) {
 	t.Put(`"`)
 	for _, r := range s {
@@ -70,7 +70,7 @@ func (t *Text) Quote(s string) {
 	t.Put(`"`)
 }
 
-// Names writes a member's list of names, one a line.
+// Names writes a list of names, one per line.
 func (t *Text) Names(list []string) {
 	t.Put("[")
 	for i, name := range list {

@@ -1,6 +1,5 @@
-// Package jsontree holds small JSON files whole: configurations of which any
-// member may matter. Every value is charged; what is large is read with
-// strictjson as it comes.
+// Package jsontree reads whole JSON files into memory: configurations, of which any member may
+// matter. Every value is charged. Large files are streamed with strictjson instead.
 package jsontree
 
 import (
@@ -16,23 +15,23 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Value is any JSON value; the zero Value is one that is not there.
+// A Value is any JSON value. The zero Value is a missing value.
 type Value struct {
 	There bool
 	Kind  strictjson.Kind
 
 	text   string // of a string or a number
 	list   []Value
-	names  []string       // of an object's members, whose values are the list
-	places map[string]int // of the names, where there are many
+	names  []string       // names of an object's members; list has their values
+	places map[string]int // index of each name, for objects with many members
 	truth  bool
 	offset int64
 }
 
-// valueBytes is about what one Value takes beyond its place in a list.
+// valueBytes is about the memory of one Value besides its slot in a list.
 const valueBytes = 16
 
-// ReadText reads a file of a folder whole, at most so many bytes of it.
+// ReadText reads a whole file of a folder. A file of more than most bytes is refused.
 func ReadText(b *limits.Budget, files fs.FS, name string, most int64) (string, error) {
 	h, err := tensor.OpenFile(files, name)
 	if err != nil {
@@ -46,7 +45,7 @@ func ReadText(b *limits.Budget, files fs.FS, name string, most int64) (string, e
 	return c.String(uint64(h.Size))
 }
 
-// Read reads a file of a folder; one that is not there is the zero Value.
+// Read reads a file of a folder. It returns the zero Value if the file does not exist.
 func Read(b *limits.Budget, files fs.FS, name string, most int64) (v Value, err error) {
 	body, err := ReadText(b, files, name, most)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +75,7 @@ func Decode(b *limits.Budget, d *strictjson.Decoder) (v Value, err error) {
 	case strictjson.String:
 		v.text, err = d.String()
 	case strictjson.Number:
-		v.text, _, err = d.Finite() // Python reads 1e999 as infinity, serde and nlohmann refuse it
+		v.text, _, err = d.Finite() // Python reads 1e999 as infinity; serde and nlohmann refuse it
 	case strictjson.Bool:
 		v.truth, err = d.Bool()
 	case strictjson.Array:
@@ -99,11 +98,11 @@ func Decode(b *limits.Budget, d *strictjson.Decoder) (v Value, err error) {
 	return v, err
 }
 
-// fewNames are looked through one by one.
+// Objects with at most fewNames members are searched linearly.
 const fewNames = 64
 
-// index makes a map of names: a member is asked for once for each tensor of a model, and
-// a hostile document has as many as it likes.
+// index builds a map of names. Callers look members up once per tensor, and a hostile document may
+// have very many members, so a linear search would be quadratic.
 func (v *Value) index(b *limits.Budget, d *strictjson.Decoder) error {
 	if err := b.Hold(48 * int64(len(v.names))); err != nil {
 		return d.Fail("", err)
@@ -143,7 +142,7 @@ func (v Value) Get(name string) Value {
 	return Value{}
 }
 
-// Within follows names to an object; anything else is the zero Value.
+// Within follows names to an object. It returns the zero Value if there is no object at the end.
 func (v Value) Within(path ...string) Value {
 	switch {
 	case len(path) > 0:
@@ -157,7 +156,7 @@ func (v Value) Within(path ...string) Value {
 // Names lists the members of an object, in order. The caller must not change it.
 func (v Value) Names() []string { return v.names }
 
-// At walks down members: "text_config.hidden_size".
+// At follows a dotted path of members, such as "text_config.hidden_size".
 func (v Value) At(path string) Value {
 	for name := range strings.SplitSeq(path, ".") {
 		v = v.Get(name)
@@ -165,7 +164,7 @@ func (v Value) At(path string) Value {
 	return v
 }
 
-// First is the first of the members that is there.
+// First returns the first of the named members that exists.
 func (v Value) First(names ...string) Value {
 	for _, n := range names {
 		if m := v.Get(n); m.There {
@@ -175,7 +174,7 @@ func (v Value) First(names ...string) Value {
 	return Value{}
 }
 
-// List is the elements of an array.
+// List returns the elements of an array.
 func (v Value) List() []Value {
 	if v.Kind != strictjson.Array {
 		return nil
@@ -183,13 +182,13 @@ func (v Value) List() []Value {
 	return v.list
 }
 
-// A Member is one of an object.
+// A Member is a member of an object.
 type Member struct {
 	Name  string
 	Value Value
 }
 
-// Members lists those of an object, in order.
+// Members iterates over the members of an object, in order.
 func (v Value) Members() iter.Seq[Member] {
 	return func(yield func(Member) bool) {
 		for i := range v.names {
@@ -200,7 +199,7 @@ func (v Value) Members() iter.Seq[Member] {
 	}
 }
 
-// String is the text of a string, else nothing.
+// String returns the text of a string, "" for any other value.
 func (v Value) String() string {
 	if v.Kind != strictjson.String {
 		return ""
@@ -208,18 +207,18 @@ func (v Value) String() string {
 	return v.text
 }
 
-// IsString reports a string.
+// IsString reports whether the value is a string.
 func (v Value) IsString() bool { return v.There && v.Kind == strictjson.String }
 
-// Bool is a truth value; ok is false for anything else.
+// Bool returns a boolean; ok is false for any other value.
 func (v Value) Bool() (truth, ok bool) { return v.truth, v.There && v.Kind == strictjson.Bool }
 
-// True reports the truth value true.
+// True reports whether the value is the boolean true.
 func (v Value) True() bool { return v.truth }
 
-// Int returns an integer of 64 bits that is written as one; ok is false for anything else.
-// 1.0 and 1e3 are floats to Python's json, which many libraries then cannot count with,
-// errors to serde and numbers to nlohmann. -0 is 0 to Python and nlohmann, a float to serde.
+// Int returns a 64-bit integer that is written with digits only; ok is false for any other value.
+// Readers differ on the rest: 1.0 and 1e3 are floats to Python's json, errors to serde and integers
+// to nlohmann; -0 is 0 to Python and nlohmann, and a float to serde.
 func (v Value) Int() (n int64, ok bool) {
 	if !v.There || v.Kind != strictjson.Number || v.text == "-0" {
 		return 0, false
@@ -228,7 +227,8 @@ func (v Value) Int() (n int64, ok bool) {
 	return n, err == nil
 }
 
-// Float is a number; ok is false for anything else, and for what no float64 holds.
+// Float returns a number as a float64; ok is false for any other value, and for a number that a
+// float64 cannot hold.
 func (v Value) Float() (f float64, ok bool) {
 	if !v.There || v.Kind != strictjson.Number {
 		return 0, false
@@ -237,7 +237,7 @@ func (v Value) Float() (f float64, ok bool) {
 	return f, err == nil
 }
 
-// Number is a number as it is written; nothing for anything else.
+// Number returns a number as it is written, "" for any other value.
 func (v Value) Number() string {
 	if v.Kind != strictjson.Number {
 		return ""
@@ -245,13 +245,13 @@ func (v Value) Number() string {
 	return v.text
 }
 
-// Off is where the value stands in its file.
+// Off returns the offset of the value in its file.
 func (v Value) Off() int64 { return v.offset }
 
-// Object is an object without members.
+// Object returns an object without members.
 func Object() Value { return Value{There: true, Kind: strictjson.Object} }
 
-// Put reads the next value as a member of an object.
+// Put decodes the next value and adds it to the object as a member.
 func (v *Value) Put(b *limits.Budget, d *strictjson.Decoder, name string) error {
 	names, err := limits.Append(b, v.names, name)
 	if err != nil {
@@ -261,7 +261,7 @@ func (v *Value) Put(b *limits.Budget, d *strictjson.Decoder, name string) error 
 	return v.add(b, d)
 }
 
-// Preset is a value of our own tables: a number, true, false, or else a text.
+// Preset parses a value of our own tables: a number, true or false; anything else is a string.
 func Preset(text string) Value {
 	switch {
 	case text == "true" || text == "false":

@@ -10,7 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Members are found whether an object has few or many of them, and null is none.
+// Members are found in small and in large objects, and a null member counts as missing.
 func TestMembers(t *testing.T) {
 	for _, n := range []int{1, fewNames, fewNames + 1, 1000} {
 		var text strings.Builder
@@ -35,7 +35,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// A file of more bytes than its reader expects is not read.
+// A file that is longer than its reader allows is not read.
 func TestAFileIsAtMostAsLongAsItsReaderSays(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
@@ -47,8 +47,8 @@ func TestAFileIsAtMostAsLongAsItsReaderSays(t *testing.T) {
 	}
 }
 
-// Only what is written as an integer is one: Python's json reads others as floats, and serde
-// refuses them where it is asked for an integer.
+// Only numbers that are written as integers are integers: Python's json reads others as floats, and
+// serde refuses them for an integer field.
 func TestIntegersAreThoseThatAreWrittenSo(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()

@@ -21,15 +21,14 @@ type source struct {
 	steps limits.Steps
 	text  bool // all of it is a text
 
-	first   string // its first two characters behind white space
-	pickled bool   // a pickle may begin in it, and come to a call
+	first   string // its first two characters after white space
+	pickled bool   // a pickle may begin in it and reach a call
 }
 
-// Alias finds the archive that a file is for a loader that does not begin at
-// its first byte, or that asks for more than the first bytes do. It returns no
-// name for none. head is the beginning of the file, at least the first 512 bytes
-// of it or all. A file that begins as a ZIP archive is nothing besides: that is
-// for its parser.
+// Alias finds the archive that a loader would see if it does not start at the first byte, or checks
+// more than the first bytes. It returns no name if there is none. head is the beginning of the
+// file: at least 512 bytes, or all of it. A file that begins as a ZIP archive has no alias: its
+// parser checks that.
 func Alias(r io.ReaderAt, size int64, head []byte) (what string, off int64, err error) {
 	if IsTar(head) {
 		return "a tar archive", 0, nil
@@ -50,7 +49,7 @@ func Alias(r io.ReaderAt, size int64, head []byte) (what string, off int64, err 
 	return "", 0, nil
 }
 
-// AliasOf is [Alias] for a file of which nothing was read.
+// AliasOf is [Alias] for a file that has not been read yet.
 func AliasOf(r io.ReaderAt, size int64) (what string, off int64, err error) {
 	var buf [headLen]byte
 	head := buf[:min(size, headLen)]

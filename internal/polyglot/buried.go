@@ -9,9 +9,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A pickle may begin within a text: shelve unpickles from the offsets that another file
-// states, which are multiples of 512 as it writes them, and programs unpickle behind a line.
-// A text of ordinary length is followed from each of its bytes, a longer one from these.
+// A pickle may begin inside a text: shelve unpickles at offsets that another file states (multiples
+// of 512 when shelve writes them), and programs unpickle after a line. So a short text is followed
+// from each of its bytes, a longer one from each line and each multiple of 512.
 
 // maxFollowed is the longest text that is followed from each byte.
 const maxFollowed = 64 << 10
@@ -69,7 +69,8 @@ func buried(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
 	return w.call, orEOF(err)
 }
 
-// dies reports that a pickle ends within a few instructions. Most that begin in a text do.
+// dies reports whether a pickle fails within a few instructions, as most starting points in a text
+// do.
 func dies(p []byte) bool {
 	depth, global := int64(0), false
 	for range 32 {
@@ -120,7 +121,7 @@ func dies(p []byte) bool {
 	return false
 }
 
-// windows calls look for the parts of a file, one after the other.
+// windows calls look with the parts of a file in order.
 func windows(b *limits.Budget, r io.ReaderAt, size int64, look func(p []byte) error) error {
 	buf, err := limits.Make[byte](b, int(min(size, 64<<10)))
 	if err != nil {
@@ -141,7 +142,7 @@ func windows(b *limits.Budget, r io.ReaderAt, size int64, look func(p []byte) er
 	return nil
 }
 
-// maxImport is longer than the lines or the operand before it by which [imports] decides.
+// maxImport is longer than the lines, or the operand before them, that [imports] examines.
 const maxImport = 2 * maxName
 
 // imports reports whether a part of a text could be the import of a pickle: two lines of names,

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Whatever a pickle comes to from any byte of a short text is found, and what is skipped for
-// its first instructions comes to nothing.
+// A pickle that reaches a call from any byte of a short text is found, and a start that is skipped
+// for its first instructions never reaches one.
 func TestNoBeginningOfAPickleIsLost(t *testing.T) {
 	pieces := []string{
 		"cos\nsystem\n", "ios\nsystem\n", "(", "(", "t", "R", "S'id'\n", "I1\n", "N", "]", "}", "b", "o", "0", "1", "2", "K\u00e9", "q\u0093", "M\u0093a", "U\tabcdefghi",

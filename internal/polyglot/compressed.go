@@ -34,8 +34,8 @@ func IsZlib(head []byte) bool {
 	return err == nil || n > 0 && errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF
 }
 
-// probes are inflaters that have looked at a beginning. Each has 40 KiB, which an archive
-// of thousands of small streams would have allocated for each of them.
+// probes are inflaters to use again. Each takes 40 KiB, which an archive of thousands of small
+// streams would otherwise allocate for each of them.
 var probes = make(chan io.Reader, 2)
 
 // probe returns an inflater.

@@ -14,15 +14,14 @@
 //   - [Harmless]: is this a text, an image, a vocabulary, or other content that no loader
 //     takes for a model? [Rules] lists the kinds. Harmless content matches a rule and is
 //     neither an alias nor a pickle; content that matches no rule could hold a model.
-//     A text is read whole, and no pickle begins within it: from any byte of a short
-//     one, and in a longer one behind a line or at a multiple of 512. Of a vocabulary
-//     every field is one of SentencePiece's schema.
+//     A text is read to its end, and no pickle may begin inside it: at any byte of a
+//     short text, after a line or at a multiple of 512 in a longer one. Every field of a
+//     vocabulary must be in SentencePiece's schema.
 //
 // # Order and limits
 //
-// Alias reads the first block, then the last 64 KiB in windows, then the few
-// bytes that each end record leads to; nothing is allocated. Harmless reads a text
-// to its end, 64 KiB at a time, and charges one step for 64 bytes; of a vocabulary it
-// charges one step for each field, and holds it. Pickle charges as package vm does, to an account of
-// its own. Each loop advances through the file.
+// Alias reads the first block, then the last 64 KiB in windows, then the few bytes that each end
+// record leads to; nothing is allocated. Harmless reads a text to its end, 64 KiB at a time, and
+// charges one step for 64 bytes; a vocabulary is held in memory and costs one step per field.
+// Pickle charges as package vm does, to an account of its own. Each loop advances through the file.
 package polyglot

@@ -5,8 +5,8 @@ import (
 	"hash/crc32"
 )
 
-// events walks over the records of a log of TensorBoard, the last of which a program that was
-// stopped may not have written to its end.
+// events reads the records of a TensorBoard log. The last one may be incomplete, if the program was
+// stopped.
 func (m *media) events() (bool, error) {
 	for m.left() > 0 {
 		p, err := m.peek(int(min(12, m.left())))

@@ -12,8 +12,8 @@ import (
 // A span is a part of a file.
 type span struct{ from, to int64 }
 
-// tiles reports whether spans cover the file but for up to three bytes between them, and none
-// leads out of it.
+// tiles reports whether the spans cover the file, with gaps of at most three bytes, and stay inside
+// of it.
 func (m *media) tiles(spans []span) (bool, error) {
 	if err := m.s.b.Step(int64(len(spans)) * 8); err != nil {
 		return false, err
@@ -31,8 +31,7 @@ func (m *media) tiles(spans []span) (bool, error) {
 	return at+3 >= m.s.size, m.pass(m.left(), nil)
 }
 
-// font walks over the table of a font: the tables tile the file. Compressed fonts state its
-// length.
+// font reads the directory of a font: the tables tile the file. Compressed fonts state its length.
 func (m *media) font() (bool, error) {
 	p, err := m.peek(12)
 	if err != nil {
@@ -59,7 +58,7 @@ func (m *media) font() (bool, error) {
 	return m.tiles(spans)
 }
 
-// icon walks over the list of an icon: its images tile the file.
+// icon reads the directory of an icon: its images tile the file.
 func (m *media) icon() (bool, error) {
 	p, err := m.next(6)
 	if err != nil {
@@ -180,8 +179,8 @@ func (t *tiff) directory(at int64) (bool, error) {
 	return len(t.todo) <= maxTIFF, nil
 }
 
-// field reads a field of a directory, whose value stands at an offset if it has more than four
-// bytes. Its values are those of numbers that may be offsets.
+// field reads a field of a directory. A value of more than four bytes is stored at an offset. It
+// returns the values of integer types, which may be offsets.
 func (t *tiff) field(p []byte, here int64) (tag uint16, values []int64, is bool, err error) {
 	tag = t.order.Uint16(p)
 	kind, count := int(t.order.Uint16(p[2:])), int64(t.order.Uint32(p[4:]))

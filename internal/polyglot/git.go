@@ -51,14 +51,14 @@ func (s *source) git() (bool, error) {
 // object is the name of one of git's objects.
 const object = "an object of git"
 
-// gitObject reports whether the content is one of git's objects, which stands compressed in a
-// clone: what it is, its size and a zero byte before it.
+// gitObject reports whether the content is an object of git, as a clone stores it compressed: its
+// type, its size and a zero byte, then its data.
 func (s *source) gitObject() (bool, error) {
 	_, begin := s.objectHead()
 	return begin > 0, nil
 }
 
-// objectHead returns what an object of git is and where its content begins, or 0.
+// objectHead returns the type of an object of git and the offset of its content, or 0.
 func (s *source) objectHead() (kind string, begin int64) {
 	head, _, found := strings.Cut(string(s.head[:min(len(s.head), 32)]), "\x00")
 	kind, digits, _ := strings.Cut(head, " ")
@@ -73,9 +73,9 @@ func (s *source) objectHead() (kind string, begin int64) {
 	return "", 0
 }
 
-// isHarmlessObject reports whether the content of an object is harmless. What a blob holds is a
-// file again when it is checked out, so that must be harmless by itself, or point to a file
-// elsewhere. A blob of git's own objects is none that a clone has.
+// isHarmlessObject reports whether the content of an object is harmless. A checkout writes the
+// content of a blob as a file, so it must be harmless by itself, or a pointer to a file elsewhere.
+// No clone has a blob that contains an object of git.
 func (s *source) isHarmlessObject() (bool, error) {
 	kind, begin := s.objectHead()
 	inner := source{r: io.NewSectionReader(s.r, begin, s.size-begin), size: s.size - begin, head: s.head[begin:]}

@@ -9,7 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// What git writes for itself is harmless if it is whole, and what only begins so is not.
+// Files that git writes for itself are harmless if they are complete; files that only begin like
+// them are not.
 func TestFilesOfGitAreHarmlessToTheirEnd(t *testing.T) {
 	summed := func(text string) string {
 		sum := sha1.Sum([]byte(text))
@@ -22,7 +23,7 @@ func TestFilesOfGitAreHarmlessToTheirEnd(t *testing.T) {
 		{summed("CGPH\x01\x01\x04\x00" + strings.Repeat("\x00", 80)), "a file of git"},
 		{"blob 4\x00text", "an object of git"},
 		{"blob 43\x00version https://git-lfs.github.com/spec/v1\n", "an object of git"},
-		{"blob 5\x00\x80\x02N.x", ""}, // what is checked out is a file again
+		{"blob 5\x00\x80\x02N.x", ""}, // a checkout writes it as a file
 		{"blob 13\x00cos\nsystem\n)R", ""},
 		{"blob 11\x00blob 4\x00text", ""},
 		{"tree 0\x00", "an object of git"},
@@ -33,7 +34,7 @@ func TestFilesOfGitAreHarmlessToTheirEnd(t *testing.T) {
 		{summed("DIRC\x00\x00\x00\x09\x00\x00\x00\x00"), ""},
 		{summed("PACK\x00\x00\x00\x02\ncos\nsystem\n(S'id'\ntR."), ""},                              // a pickle for a loader with persistent objects
 		{summed("CGPH\x01\x01\x04\x00" + strings.Repeat("x", 65) + "cos\nsystem\n(S'id'\ntR."), ""}, // a pickle: bytes, then a call
-		// A ZIP archive, for readers that look for its end alone: its comment is the checksum.
+		// A ZIP archive to readers that look only for its end record: the checksum is its comment.
 		{summed("PACK\x00\x00\x00\x02\x00\x00\x00\x00PK\x05\x06" + strings.Repeat("\x00", 16) + "\x14\x00"), ""},
 		{"blob 6\x00\x80\x02N.x", ""},
 		{"blob 05\x00\x80\x02N.x", ""},

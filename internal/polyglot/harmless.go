@@ -16,7 +16,7 @@ const headLen = 512
 // JSONText is the name of a text that could be JSON.
 const JSONText = "a JSON text"
 
-// vocabulary is the name of one of SentencePiece.
+// vocabulary is the name of a SentencePiece vocabulary.
 const vocabulary = "a SentencePiece vocabulary"
 
 // A rule is content that no loader takes for a model.
@@ -25,9 +25,9 @@ type rule struct {
 	fits func(s *source) (bool, error)
 }
 
-// rules in order: the first match names the content. Media are proven to their end. For files of
-// git, the first bytes (and a checksum) are enough, because [Pickle], [Alias] and isMessage find
-// what else a loader could see in such a file.
+// The first rule that matches names the content. Media are checked to their end. For files of git,
+// the first bytes (and a checksum) are enough, because [Pickle], [Alias] and isMessage find what
+// else a loader could see in such a file.
 var rules = [...]rule{
 	{"an empty file", func(s *source) (bool, error) { return s.size == 0, nil }},
 	{JSONText, func(s *source) (bool, error) { return s.text && s.opensJSON(), nil }},
@@ -146,7 +146,7 @@ func (s *source) rule(b *limits.Budget) (string, error) {
 	return "", nil
 }
 
-// opensJSON reports whether the text could begin a JSON document, behind any white space. No
+// opensJSON reports whether the text could begin a JSON document, after any white space. No
 // Jinja template begins like that.
 func (s *source) opensJSON() bool {
 	switch s.first {
@@ -156,7 +156,7 @@ func (s *source) opensJSON() bool {
 	return s.first != "" && (s.first[0] == '{' || s.first[0] == '[')
 }
 
-// begin keeps the first two characters of the text behind white space, and a byte order mark.
+// begin keeps the first two characters of the text after a byte order mark and white space.
 func (s *source) begin(p []byte, at int64) {
 	if at == 0 {
 		p = bytes.TrimPrefix(p, []byte("\ufeff"))
@@ -187,9 +187,9 @@ func (s *source) isR() bool {
 	return ok && len(rest) > 1 && '2' <= rest[0] && rest[0] <= '9' && rest[1] == '\n'
 }
 
-// isJoblib reports whether the text is a pickle compressed by joblib before 0.10. What
-// zlib makes can be letters throughout. The length is whatever Python's int takes with base
-// 16: blanks around it, a sign, low lines, and 0x or not.
+// isJoblib reports whether the text is a pickle compressed by joblib before 0.10. The output of
+// zlib may consist of letters only. The length is whatever Python's int takes with base 16: blanks
+// around it, a sign, low lines, and 0x or not.
 func (s *source) isJoblib() bool {
 	const begin, length = len("ZF"), len("0x10000000000000000")
 	head := string(s.head)

@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
-// What is harmless, by its content alone, and what only looks so.
+// Harmless content is named, and content that only begins like it is not.
 func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 	piece := "\n\x0c\n\x03<s>\x15\x00\x00\x00\x00\x18\x03"
 	for _, c := range []struct{ data, want string }{
@@ -22,8 +22,8 @@ func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 		{"\ufeff {\"a\": 1}", "a JSON text"},
 		{strings.Repeat("é", 40_000) + "x", "a text"},
 		{"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR", ""},
-		{"%PDF-\x0a\x03abc\x10\x01", ""},                 // fields of protobuf to the end, and the first is passed over
-		{"GIF89a\x00bcN.I1\n.I2\n.cos\nsystem\n)R.", ""}, // pickles one behind the other, as torch's old form is
+		{"%PDF-\x0a\x03abc\x10\x01", ""},                 // protobuf fields to the end, the first of which a loader skips
+		{"GIF89a\x00bcN.I1\n.I2\n.cos\nsystem\n)R.", ""}, // several pickles in a row, as in torch's legacy format
 		{"GIF89a\x00bcN.a", ""},
 		{"GIF89a\x01\x00\x01\x00\x00\x00\x00;", "a GIF image"},
 		{"RIFF\x0c\x00\x00\x00WAVEfmt \x00\x00\x00\x00", "a WAV sound"},
@@ -50,7 +50,7 @@ func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 		{piece + "\n\x04\n\x02\xff\xfe", ""},                                                   // one that is no text
 		{"\x89PNG\r\n\x1a\nPK\x05\x06" + strings.Repeat("\x00", 18), ""},
 		{piece + "\x12\x04\x0a\x02ab\x1a\x02\x12\x00", "a SentencePiece vocabulary"}, // a file that it learned from, a table of nothing
-		{"\n\x02\n\x00\x12\x0a\n\x08\n\x06\n\x01w\x12\x01x", ""},                     // a graph of TensorFlow behind a field that it skips
+		{"\n\x02\n\x00\x12\x0a\n\x08\n\x06\n\x01w\x12\x01x", ""},                     // a TensorFlow graph after a field that its loader skips
 		{piece + "\x12\x02\x48\x01", ""},                                             // a field that the schema does not have
 		{piece + "\x12\x02\x08\x01", ""},                                             // one of another kind
 		{piece + "\x1a\x06\x12\x04\x80\x80\x02\x80", ""},                             // a table that is none
@@ -80,11 +80,11 @@ func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 	}
 }
 
-// Python reads operands that package vm refuses, and runs what comes behind.
+// Python accepts operands that package vm refuses, and runs what follows them.
 func TestPicklesAreToldAsPythonReadsThem(t *testing.T) {
 	const call = "cos\nsystem\n(S'id'\ntR."
 	for begin, want := range map[string]bool{
-		// pickle.load of Python 3.11.7 comes to the call, the one in C or the one in Python.
+		// pickle.load of Python 3.11.7, in C or in Python, reaches the call.
 		"I+1\n0": true, "I 1\n0": true, "I1_0\n0": true, "L0x1\n0": true, "F1e5_0\n0": true, "I0b1\n0": true, "F 1.5 \n0": true,
 		"N}Np5_0\n00": true, "Np+5\n0": true, "Np 5\ng5\n00": true, "(((((N1111": true, "(dN(NNd0": true, "U\x030\x010": true,
 		// It stops before.

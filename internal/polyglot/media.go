@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Media are told by their whole structure: what their first bytes promise must tile the file to
-// its end, with the checksums that the format has. What lies behind an image, or between its
-// parts, is no part of one.
+// Media files are recognized by their whole structure: the parts must tile the file to its end, and
+// the format's checksums must be right. Bytes after an image, or between its parts, are refused.
 
 // A media reads a file from beginning to end.
 type media struct {
@@ -19,7 +18,7 @@ type media struct {
 	at int64
 }
 
-// maxPeek is the most that is asked for at once.
+// maxPeek is the most that is read at once.
 const maxPeek = 4 << 10
 
 // whole returns a rule for media that begin in a certain way and are proven by walk.
@@ -36,7 +35,8 @@ func whole(fits func(*source) (bool, error), walk func(*media) (bool, error)) fu
 
 func (m *media) left() int64 { return m.s.size - m.at }
 
-// next returns the next n bytes, of which there must be as many; they stand until the next call.
+// next returns the next n bytes, which are valid until the next call. It is an error if the file
+// has fewer.
 func (m *media) next(n int) ([]byte, error) {
 	p, err := m.peek(n)
 	if err == nil {
@@ -53,7 +53,7 @@ func (m *media) peek(n int) ([]byte, error) {
 	return m.in.Peek(n)
 }
 
-// pass passes over n bytes, which visit sees, if it is set.
+// pass skips n bytes, and calls visit with them if it is set.
 func (m *media) pass(n int64, visit func(p []byte)) error {
 	if n > m.left() {
 		return io.EOF
@@ -83,7 +83,7 @@ func (m *media) pass(n int64, visit func(p []byte)) error {
 	return nil
 }
 
-// png walks over chunks: a length, four letters, data, and a checksum of these and the letters.
+// png reads chunks: a length, four letters, data, and a checksum of the letters and the data.
 func (m *media) png() (bool, error) {
 	m.next(8)
 	for first := true; ; first = false {
@@ -112,8 +112,8 @@ func isLetters(s string) bool {
 	return strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// jpeg walks over segments and what stands between them, which has a marker only behind FF.
-// Several images may stand behind each other, and zeros at the end.
+// jpeg reads segments and the data between them, in which only FF begins a marker. Several images
+// may follow each other, and zeros may follow the last.
 func (m *media) jpeg() (bool, error) {
 	for images := 0; ; {
 		p, err := m.next(2)
@@ -175,7 +175,7 @@ func (m *media) jpegImage() (bool, error) {
 	}
 }
 
-// scan passes over the data of a scan, up to a marker that is none of its own.
+// scan skips the data of a scan, up to a marker that does not belong to it.
 func (m *media) scan() error {
 	for {
 		if err := m.s.b.Step(maxPeek / 64); err != nil {
@@ -198,7 +198,7 @@ func (m *media) scan() error {
 	}
 }
 
-// gif walks over blocks, and the blocks below them of up to 255 bytes.
+// gif reads blocks, and their sub-blocks of up to 255 bytes.
 func (m *media) gif() (bool, error) {
 	p, err := m.next(13)
 	if err != nil {
@@ -238,7 +238,7 @@ func (m *media) gif() (bool, error) {
 	}
 }
 
-// colours passes over a table of colours, if the flags have one.
+// colours skips the colour table, if the flags announce one.
 func (m *media) colours(flags byte) error {
 	if flags&0x80 == 0 {
 		return nil
@@ -246,8 +246,8 @@ func (m *media) colours(flags byte) error {
 	return m.pass(3<<(1+flags&7), nil)
 }
 
-// riff walks over chunks. Programs that write to a pipe do not know their sizes: the last
-// chunk, and the whole, may then state none.
+// riff walks over chunks. Programs that write to a pipe do not know the sizes, so the last chunk
+// and the whole file may leave them unstated.
 func (m *media) riff() (bool, error) {
 	for m.left() > 0 {
 		p, err := m.next(12)
@@ -297,9 +297,9 @@ func isPrintable(p []byte) bool {
 	return true
 }
 
-// mp4 reports whether the file begins with the box that an MP4 film begins with. Its size
-// fits in two bytes and is a multiple of four, so it is no number that another format has
-// before four letters.
+// mp4 reports whether the file begins with the box that an MP4 film begins with. Its size fits in
+// two bytes and is a multiple of four, so that no other format with a number before four letters is
+// taken for one.
 func (s *source) mp4() (bool, error) {
 	if len(s.head) < 16 || string(s.head[4:8]) != "ftyp" {
 		return false, nil
@@ -340,8 +340,8 @@ func (m *media) boxes() (bool, error) {
 	return described, nil
 }
 
-// bmp reports whether the file begins as a bitmap and states its own size, which some
-// writers leave zero.
+// bmp reports whether the file begins as a bitmap and states its own size; some writers leave the
+// size zero.
 func (s *source) bmp() (bool, error) {
 	if len(s.head) < 26 || string(s.head[:2]) != "BM" {
 		return false, nil
@@ -351,7 +351,7 @@ func (s *source) bmp() (bool, error) {
 	return (size == s.size || size == 0) && binary.LittleEndian.Uint32(s.head[6:]) == 0 && data >= 26 && int64(data) < s.size, nil
 }
 
-// rows passes over the rows of a bitmap, whose number and length its header has.
+// rows skips the rows of a bitmap; the header has their number and length.
 func (m *media) rows() (bool, error) {
 	p, err := m.next(34)
 	if err != nil {

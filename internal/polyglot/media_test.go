@@ -11,8 +11,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Media that their libraries wrote (crosscheck/kinds/media.py) are told to their end: cut
-// anywhere, or with something behind them, they are none.
+// Media files that their libraries wrote (crosscheck/kinds/media.py) are recognized only if they
+// are complete: a file that is cut anywhere, or has trailing bytes, is not.
 func TestMediaAreToldByTheirWholeStructure(t *testing.T) {
 	paths, err := filepath.Glob("../../testdata/media/*.*")
 	if err != nil || len(paths) < 15 {
@@ -40,7 +40,7 @@ func TestMediaAreToldByTheirWholeStructure(t *testing.T) {
 		if got := harmless(append(p[:len(p):len(p)], strings.Repeat("another file", 20)...)); got != "" {
 			t.Errorf("%s with something behind it: %s", path, got)
 		}
-		if strings.HasSuffix(path, ".mp3") || strings.HasSuffix(path, ".pdf") { // the last frame may be cut; a document is told by its end
+		if strings.HasSuffix(path, ".mp3") || strings.HasSuffix(path, ".pdf") { // the last frame may be cut; a document is recognized by its end
 			continue
 		}
 		for _, n := range []int{len(p) / 3, len(p) / 2, len(p) - 9} {

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// A message reads the fields of a protobuf message, whose numbers nobody knows.
+// A message reads the fields of a protobuf message without a schema.
 type message struct {
 	s      *source
 	in     *bufio.Reader
@@ -14,9 +14,8 @@ type message struct {
 	groups int // that have begun
 }
 
-// isMessage reports whether all of the content is fields of a protobuf message. A loader of one
-// passes over fields that it does not know, such as the first bytes of an image, and finds its
-// graph behind them.
+// isMessage reports whether all of the content is fields of a protobuf message. A protobuf loader
+// skips unknown fields, such as the first bytes of an image, and finds its graph after them.
 func (s *source) isMessage() (bool, error) {
 	m := message{s: s, in: bufio.NewReaderSize(io.NewSectionReader(s.r, 0, s.size), bufferFor(s.size))}
 	for m.at < s.size {
@@ -30,7 +29,7 @@ func (s *source) isMessage() (bool, error) {
 	return m.groups == 0, nil
 }
 
-// field passes over a field; it returns false for what is none.
+// field skips a field; it returns false if the bytes are not one.
 func (m *message) field() (bool, error) {
 	tag, ok, err := m.number()
 	if !ok || err != nil || tag>>3 == 0 {

@@ -2,8 +2,7 @@ package polyglot
 
 import "strings"
 
-// packed has the first bytes of content that could hold a model, with its name for
-// messages.
+// packed lists the first bytes of content that could contain a model, with its name for messages.
 var packed = [...]struct {
 	off         int
 	magic, name string

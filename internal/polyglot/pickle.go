@@ -10,11 +10,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// Pickle reports whether content does something in a pickle loader: it reaches a call or
-// names a global that is dangerous to import, or it ends with STOP. A text may begin like
-// a pickle of protocol 0, so it is run, by package vm and by a walker that reads operands
-// more leniently. One that ends before the file does and asks for nothing does not count,
-// if that holds for those that follow it as well: "N. B." is a text.
+// Pickle reports whether content does something in a pickle loader: it reaches a call or names a
+// global that is dangerous to import, or it ends with STOP. A text may begin like a pickle of
+// protocol 0, so it is run, by package vm and by a walker that reads operands more leniently. A
+// pickle that ends before the file does and imports nothing does not count, if the same holds for
+// those that follow it: "N. B." is a text.
 func Pickle(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
 	b = b.Probe()
 	defer b.Close()

@@ -32,8 +32,8 @@ const (
 	wire32     = 5
 )
 
-// pieceFields are the fields of each message of sentencepiece_model.proto. What is not among
-// them is no vocabulary: the first fields of a TensorFlow graph are messages as well.
+// pieceFields are the fields of each message of sentencepiece_model.proto. A file with any other
+// field is refused: the first fields of a TensorFlow graph are messages as well.
 var pieceFields = map[piecePart]map[uint64]piecePart{
 	0:         {1: partPiece, 2: partTrainer, 3: partNormalizer, 4: partSelfTest, 5: partNormalizer},
 	partPiece: {1: partWord, 2: partFloat, 3: partNumber},
@@ -54,7 +54,7 @@ func with(fields map[uint64]piecePart, lists ...any) map[uint64]piecePart {
 	return fields
 }
 
-// maxVocabulary is longer than any vocabulary of SentencePiece; it is held while it is read.
+// maxVocabulary is larger than any vocabulary of SentencePiece, which is read into memory.
 const maxVocabulary = 64 << 20
 
 // sentencePiece reports whether the whole file is the protobuf message of SentencePiece's
@@ -75,7 +75,7 @@ func (s *source) sentencePiece() (bool, error) {
 	return s.message(0, p)
 }
 
-// message reports whether all of p is a message of a kind.
+// message reports whether p is exactly one message of a kind.
 func (s *source) message(of piecePart, p []byte) (bool, error) {
 	fields := pieceFields[of]
 	for len(p) > 0 {

@@ -31,7 +31,7 @@ func (m *media) ogg() (bool, error) {
 	return true, nil
 }
 
-// oggTable is that of the polynomial 04C11DB7, highest bit first.
+// oggTable is the CRC table of the polynomial 04C11DB7, highest bit first.
 var oggTable = func() (table [256]uint32) {
 	for i := range table {
 		c := uint32(i) << 24
@@ -50,8 +50,8 @@ func oggSum(sum uint32, p []byte) uint32 {
 	return sum
 }
 
-// flac walks over blocks of metadata and frames. A frame ends where the checksum of all of it,
-// its own included, is zero and another begins, or the file ends.
+// flac walks over blocks of metadata and frames. A frame ends where the checksum over the frame,
+// including the stored checksum, is zero, and another frame begins or the file ends.
 func (m *media) flac() (bool, error) {
 	m.next(4)
 	for last := false; !last; {
@@ -95,7 +95,7 @@ func (m *media) flac() (bool, error) {
 	return sum == 0, nil
 }
 
-// flacTable is that of the polynomial 8005, highest bit first.
+// flacTable is the CRC table of the polynomial 8005, highest bit first.
 var flacTable = func() (table [256]uint16) {
 	for i := range table {
 		c := uint16(i) << 8
@@ -116,7 +116,7 @@ func (m *media) beginsFrame() (bool, error) {
 	return len(p) == 2 && p[0] == 0xff && p[1]&0xfe == 0xf8, err
 }
 
-// Rates of MPEG's sounds in kbit/s, by version and layer, and in Hz.
+// MPEG audio: bit rates in kbit/s by version and layer, and sample rates in Hz.
 var (
 	mpegRates = [2][3][15]int{
 		{{0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448}, {0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384}, {0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320}},
@@ -125,7 +125,8 @@ var (
 	mpegHz = [3]int{44100, 48000, 32000}
 )
 
-// mpegFrame returns the length of a frame by its first four bytes, 0 for what is none.
+// mpegFrame returns the length of a frame from its first four bytes, 0 if they are not the header
+// of a frame.
 func mpegFrame(p []byte) int64 {
 	version, layer, rate, hz, pad := p[1]>>3&3, p[1]>>1&3, p[2]>>4, p[2]>>2&3, int(p[2]>>1&1)
 	if p[0] != 0xff || p[1]&0xe0 != 0xe0 || version == 1 || layer == 0 || rate == 0 || rate == 15 || hz == 3 {

@@ -11,11 +11,10 @@ const (
 	tarSumLen = 8
 )
 
-// IsTar reports whether Python's tarfile takes the first block for a header:
-// its checksum is the sum of the bytes, signed or unsigned, with the checksum's
-// own field counted as spaces. torch.load asks tarfile before it looks for a
-// legacy checkpoint. What else tarfile wants of a header is not asked here:
-// other readers want less.
+// IsTar reports whether Python's tarfile takes the first block for a header: its checksum is the
+// sum of the bytes, signed or unsigned, with the checksum's own field counted as spaces. torch.load
+// asks tarfile before it looks for a legacy checkpoint. tarfile checks more of a header; other
+// readers check less, so that does not decide here.
 func IsTar(p []byte) bool {
 	if len(p) < tarBlock {
 		return false

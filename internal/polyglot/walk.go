@@ -11,7 +11,7 @@ import (
 
 // A walker follows a pickle by the lengths of its operands and the depth of its stack
 // only. Python accepts operands that package vm refuses, such as "I+1", and runs what
-// follows them, so a pickle must be told from a text without looking at operands.
+// follows them, so a pickle must be distinguished from a text without interpreting operands.
 type walker struct {
 	b      *limits.Budget
 	in     *bufio.Reader
@@ -21,15 +21,15 @@ type walker struct {
 	global bool    // something was imported
 	ended  bool    // it came to STOP with a value
 	call   bool    // something imported was called
-	// texts counts texts that name something, where the pickle itself is in a text: there
-	// nothing else is imported by what the stack holds. Nil elsewhere.
+	// texts counts strings that could be names, for a pickle inside a text: only those can be
+	// imported through the stack there. Nil elsewhere.
 	texts *int
 }
 
-// walk follows a pickle until something imported is called. It stops where every loader
-// stops: at an unknown opcode, an empty stack, a name that cannot be imported, or the end
-// of the file. What stands behind STOP is the next pickle: torch's old form is five of them,
-// and the first may be anything that leaves the magic number on the stack.
+// walk follows a pickle until something imported is called. It stops where every loader stops: at
+// an unknown opcode, an empty stack, a name that cannot be imported, or the end of the file. After
+// STOP comes the next pickle: torch's legacy format has five, and the first may be anything that
+// leaves the magic number on the stack.
 func walk(b *limits.Budget, r io.ReaderAt, size int64) (*walker, error) {
 	w := &walker{b: b, steps: b.Steps(), in: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), bufferFor(size))}
 	if err := w.follow(); err != nil || !w.ended || w.call {
@@ -41,7 +41,7 @@ func walk(b *limits.Budget, r io.ReaderAt, size int64) (*walker, error) {
 		if err := w.follow(); err != nil {
 			return w, err
 		}
-		w.call = w.call || w.global && w.ended // importing is enough, and here is no list of what is safe
+		w.call = w.call || w.global && w.ended // importing is enough: the walker has no list of safe names
 	}
 	w.global = first
 	return w, nil
@@ -169,8 +169,8 @@ func (w *walker) marked(op byte) (bool, error) {
 // maxName is longer than any name that can be imported.
 const maxName = 4 << 10
 
-// bufferFor is the length of a buffer in which the end of a small file is told from a name
-// that is too long.
+// bufferFor returns the length of a buffer that is long enough to distinguish the end of a small
+// file from a name that is too long.
 func bufferFor(size int64) int { return int(min(size, maxName-1)) + 1 }
 
 // imports reads two lines, a module and a name.

@@ -15,8 +15,8 @@ const (
 	zipTail    = zipEnd + 1<<16 // Python searches one byte more than the longest comment
 )
 
-// archiveEnd finds an end record in p, which is at off, from which some reader gets to a
-// directory. It returns -1 if there is none.
+// archiveEnd finds an end record in p, which is at off, that leads some reader to a directory. It
+// returns -1 if there is none.
 //
 // Readers use different records: zipfile the last signature, miniz (torch) the last with
 // a whole record after it. None of them checks how much follows, or the length of the

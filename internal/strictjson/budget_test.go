@@ -113,8 +113,8 @@ func TestGrowthOfNumbersIsCharged(t *testing.T) {
 	}
 }
 
-// A thousand names, some of them escaped, in an object whose size was not known
-// before: every pair of equal ones is found, and no other.
+// In an object of a thousand names, some of them escaped, whose size is not known in advance, every
+// duplicate is found and no other name is refused.
 func TestDuplicatesAmongManyNames(t *testing.T) {
 	name := func(i int) string {
 		if i%7 == 0 {

@@ -10,17 +10,17 @@ import (
 // MaxText bounds one text: member names are kept as 32-bit positions.
 const MaxText = 1<<31 - 1
 
-// A Text is what [Decode] reads and where it stands.
+// A Text is what [Decode] reads, and its position in the file.
 type Text struct {
 	Format string // for errors
 	Body   string // charged by the caller
 	Off    int64  // offset of the text in its file
-	// Whole says that the text is a whole file, so that an early end means a
-	// file that was cut, and not a wrong length before it.
+	// Whole says that the text is a whole file: then an early end means a truncated file, otherwise
+	// a wrong length before the text.
 	Whole bool
 }
 
-// A Decoder stands before a value of the text. It is for one goroutine.
+// A Decoder is positioned before a value of the text. It is for one goroutine.
 type Decoder struct {
 	b       *limits.Budget
 	steps   limits.Steps
@@ -28,12 +28,12 @@ type Decoder struct {
 	pos     int
 	name    int // where the name of the latest member begins
 	depth   int // open objects and arrays
-	entered int // levels charged: as many as were ever open at once
+	entered int // levels charged: the most that were open at once
 	owed    int // items that have not been charged yet
 	seed    maphash.Seed
 }
 
-// A Kind is what a value is, told by its first byte.
+// A Kind is the kind of a value, which its first byte shows.
 type Kind uint8
 
 // The kinds.
@@ -75,11 +75,11 @@ func Decode(b *limits.Budget, text Text, read func(*Decoder) error) error {
 	return d.pay()
 }
 
-// itemBatch is how many items are charged at once: each charge reaches every
-// account above.
+// itemBatch is the number of items per charge, because each charge goes through every parent
+// account.
 const itemBatch = 32
 
-// item counts one member, or one element that is no number.
+// item counts one member, or one element that is not a number.
 func (d *Decoder) item() error {
 	if d.owed++; d.owed < itemBatch {
 		return nil
@@ -99,33 +99,31 @@ func (d *Decoder) leave() {
 	}
 }
 
-// Off is the offset in the file of the next byte.
+// Off returns the offset in the file of the next byte.
 func (d *Decoder) Off() int64 { return d.text.Off + int64(d.pos) }
 
-// NameOff is the offset in the file of the member name that a callback is
-// called for.
+// NameOff returns the offset in the file of the name of the current member.
 func (d *Decoder) NameOff() int64 { return d.text.Off + int64(d.name) }
 
-// Rest is the text that has not been read.
+// Rest returns the text that has not been read.
 func (d *Decoder) Rest() string { return d.text.Body[d.pos:] }
 
-// Fail places a cause before the next byte; no cause gives no error.
+// Fail returns an error with a cause at the offset of the next byte; nil if the cause is nil.
 func (d *Decoder) Fail(where string, cause error) error { return d.FailAt(where, d.Off(), cause) }
 
-// FailAt places a cause at an offset of the file.
+// FailAt returns an error with a cause at an offset of the file.
 func (d *Decoder) FailAt(where string, off int64, cause error) error {
 	return wire.At(d.text.Format, where, off, cause)
 }
 
-// kindOf tells a value's kind by its first byte, plus one; 0 for a byte that
-// begins none.
+// kindOf has the kind of a value plus one by its first byte, 0 for a byte that begins no value.
 var kindOf = [256]Kind{
 	'n': Null + 1, 't': Bool + 1, 'f': Bool + 1, '"': String + 1, '[': Array + 1, '{': Object + 1,
 	'-': Number + 1, '0': Number + 1, '1': Number + 1, '2': Number + 1, '3': Number + 1, '4': Number + 1,
 	'5': Number + 1, '6': Number + 1, '7': Number + 1, '8': Number + 1, '9': Number + 1,
 }
 
-// Kind tells what the next value is.
+// Kind returns the kind of the next value.
 func (d *Decoder) Kind() (Kind, error) {
 	if d.pos >= len(d.text.Body) {
 		return 0, d.ended("a value")
@@ -136,7 +134,7 @@ func (d *Decoder) Kind() (Kind, error) {
 	return 0, d.unexpected("a value")
 }
 
-// Skip reads any value and forgets it.
+// Skip reads and discards any value.
 func (d *Decoder) Skip() error {
 	k, err := d.Kind()
 	if err != nil {
@@ -159,8 +157,7 @@ func (d *Decoder) Skip() error {
 	return err
 }
 
-// value pays for one value, and sees that it is of the kind that the caller
-// wants.
+// value charges for one value, and checks that it is of the kind that the caller wants.
 func (d *Decoder) value(want Kind) error {
 	if err := d.steps.Step(); err != nil {
 		return d.Fail("", err)
@@ -203,7 +200,7 @@ func (d *Decoder) peek() byte {
 	return 0
 }
 
-// missing says that the next byte, or the end, is not what belongs there.
+// missing returns the error for a next byte, or an end, that is not what the grammar wants.
 func (d *Decoder) missing(want string) error {
 	if d.pos < len(d.text.Body) {
 		return d.unexpected(want)

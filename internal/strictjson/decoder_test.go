@@ -19,7 +19,7 @@ func account(t testing.TB, p limits.Policy) *limits.Budget {
 	return b
 }
 
-// decode reads one text that stands at offset 100 of its file.
+// decode reads one text at offset 100 of its file.
 func decode(t testing.TB, body string, whole bool, read func(*strictjson.Decoder) error) error {
 	text := strictjson.Text{Format: "test", Body: body, Off: 100, Whole: whole}
 	return strictjson.Decode(account(t, limits.Policy{}), text, read)
@@ -27,14 +27,14 @@ func decode(t testing.TB, body string, whole bool, read func(*strictjson.Decoder
 
 func skip(d *strictjson.Decoder) error { return d.Skip() }
 
-// problem is the cause and the offset in the text of an error.
+// problem returns the cause of an error and its offset in the text.
 func problem(err error) (off int64, cause error) {
 	at, ok := errors.AsType[*wire.Error](err)
 	if !ok {
 		return -1, err
 	}
 	c, _ := errors.AsType[*wire.Cause](err)
-	for of, ok := c, c != nil; ok; of, ok = c.Unwrap().(*wire.Cause) { // not the rule, what it is a case of
+	for of, ok := c, c != nil; ok; of, ok = c.Unwrap().(*wire.Cause) { // not the rule but the sentinel that it wraps
 		c = of
 	}
 	return at.Off - 100, c
@@ -143,8 +143,8 @@ func TestWhatIsNotStrictJSONIsRefusedWhereItStands(t *testing.T) {
 	}
 }
 
-// A rune that the end of the file cuts may be a good one in a longer file; one
-// that the end of a header cuts may not.
+// A rune that is cut by the end of the file may be valid in a longer file; one that is cut by the
+// end of a header is malformed.
 func TestACutRuneIsTruncatedOnlyAtTheEndOfTheFile(t *testing.T) {
 	for _, c := range []struct {
 		text  string
@@ -301,7 +301,7 @@ func TestAWrongKindIsNamed(t *testing.T) {
 	}
 }
 
-// Where a callback stands is what its errors say.
+// Errors in a callback have the offset of the decoder.
 func TestPlacesCountFromTheFile(t *testing.T) {
 	err := decode(t, `{"a": 1, "b": [2]}`, false, func(d *strictjson.Decoder) error {
 		return d.Object(func(name string) error {

@@ -9,7 +9,7 @@
 //
 // # Order
 //
-// [Decode] calls its function with a [Decoder] that stands before the value. Each method
+// [Decode] calls its function with a [Decoder] that is positioned before the value. Each method
 // consumes the value that it names; after a failure the decoder cannot be used further.
 // A member or an element that a callback leaves unread is checked and skipped. Every
 // method that succeeds, and every iteration of its loops, consumes at least one byte. So

@@ -13,8 +13,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
-// modelOfString says how a string without escapes ends, by RFC 8259: the first byte that
-// cannot be there decides. It reads a byte or a character at a time.
+// modelOfString returns the class of reading a string without escapes by RFC 8259, one character at
+// a time: the first invalid byte decides.
 func modelOfString(body string, whole bool) wire.Class {
 	for i := 0; i < len(body); {
 		r, n := utf8.DecodeRuneInString(body[i:])
@@ -34,8 +34,8 @@ func modelOfString(body string, whole bool) wire.Class {
 	return wire.Truncated
 }
 
-// Every byte, at every place of a string that is shorter and longer than the eight bytes that
-// are looked at together, with the text ending at once behind it or later.
+// Every byte value at every position, in strings shorter and longer than the eight bytes that scan
+// examines at once, with and without text after the string.
 func TestEveryByteAtEveryPlaceOfAString(t *testing.T) {
 	b := limitstest.Open(t, limits.Policy{MaxSteps: 1 << 40, Timeout: limits.NoTimeout})
 	for _, end := range []string{`"`, "\"  \t\n ", "", " ", "\x80\"", "\xbf\xbf\"", "é\"", "        \"", " \xe2\x82"} {
@@ -63,8 +63,8 @@ func TestEveryByteAtEveryPlaceOfAString(t *testing.T) {
 	}
 }
 
-// Every text of up to five characters of those that lists of numbers are made of is read as
-// encoding/json reads it, or refused where that refuses it or the number is none that is whole.
+// Every text of up to five of the characters that occur in lists of numbers is read as
+// encoding/json reads it, or refused if encoding/json refuses it or a number is not an integer.
 func TestListsOfNumbersAgreeWithASecondReader(t *testing.T) {
 	b := limitstest.Open(t, limits.Policy{MaxSteps: 1 << 40, MaxTotalBytes: 1 << 40, Timeout: limits.NoTimeout})
 	const alphabet = "0179:/,].- e"

@@ -9,27 +9,24 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// few is how many member names are compared one by one; an object of more
-// hashes them.
+// few is the number of member names that are compared one by one; larger objects hash them.
 const few = 8
 
-// names is the duplicate check of one object. It keeps where each name stands
-// in the text, not the name: 10 to 20 bytes each, with a seeded hash, so that no
-// choice of names makes it slow.
+// names is the duplicate check of one object. It keeps the position of each name in the text, not
+// the name: 10 to 20 bytes each. The hash is seeded, so that no choice of names makes it slow.
 type names struct {
 	hint    int
 	count   int
 	escaped bool // a name was written with escapes
 	first   [few]uint32
-	tags    []uint8  // a part of the hash of the name in the slot, 0 where it is free
+	tags    []uint8  // part of the hash of the name in the slot, 0 for a free slot
 	slots   []uint32 // position of the name's quote
 }
 
-// tag is the part of a hash that the slots' tags hold.
+// tag returns the part of a hash that is kept in tags.
 func tag(hash uint64) uint8 { return uint8(hash>>56) | 1 }
 
-// add records the name whose quote stands at pos and that ends before d.pos, or
-// refuses a duplicate.
+// add records the name whose quote is at pos and that ends before d.pos, or refuses a duplicate.
 func (n *names) add(d *Decoder, pos int, name string) error {
 	n.escaped = n.escaped || d.pos-pos != len(name)+2
 	if n.tags == nil && n.count < few {
@@ -101,7 +98,7 @@ func (n *names) put(hash uint64, pos uint32) {
 	n.tags[i], n.slots[i] = tag(hash), pos
 }
 
-// same reports whether the string whose quote stands at pos reads as name.
+// same reports whether the string whose quote is at pos decodes to name.
 func (n *names) same(d *Decoder, pos uint32, name string) bool {
 	if n.escaped {
 		return d.reads(int(pos), name)
@@ -110,7 +107,7 @@ func (n *names) same(d *Decoder, pos uint32, name string) bool {
 	return s[len(name)] == '"' && s[:len(name)] == name
 }
 
-// reads reports whether the string whose quote stands at pos reads as name.
+// reads reports whether the string whose quote is at pos decodes to name.
 func (d *Decoder) reads(pos int, name string) bool {
 	s := d.text.Body[pos+1:]
 	for {
@@ -129,8 +126,8 @@ func (d *Decoder) reads(pos int, name string) bool {
 	}
 }
 
-// common is the length of what s, the rest of a string in the text, and name
-// begin with alike, up to a quote or backslash in s.
+// common returns the length of the common prefix of name and s, the rest of a string in the text,
+// up to a quote or backslash in s.
 func common(s, name string) int {
 	i := 0
 	for i < len(name) && s[i] == name[i] && s[i] != '"' && s[i] != '\\' {
@@ -139,7 +136,7 @@ func common(s, name string) int {
 	return i
 }
 
-// hash is the hash of the string whose quote stands at pos, escapes resolved.
+// hash returns the hash of the string whose quote is at pos, after escapes are resolved.
 func (d *Decoder) hash(pos int) uint64 {
 	s := d.text.Body[pos+1:]
 	i := strings.IndexAny(s, `"\`)

@@ -8,15 +8,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Object reads an object: member is called for each, before its value, with the
-// name as it reads once escapes are resolved. A name written without escapes is
-// a part of the text.
+// Object reads an object. It calls member before each value, with the name after escapes are
+// resolved. A name without escapes is a slice of the text.
 func (d *Decoder) Object(member func(name string) error) error {
 	return d.ObjectOf(0, member)
 }
 
-// ObjectOf is [Decoder.Object] for an object of about hint members: the
-// duplicate check then takes its memory once.
+// ObjectOf is [Decoder.Object] for an object of about hint members: the duplicate check then
+// allocates once.
 func (d *Decoder) ObjectOf(hint int, member func(name string) error) error {
 	seen := names{hint: hint}
 	empty, err := d.open(Object, '}')
@@ -53,8 +52,7 @@ func (d *Decoder) member(seen *names, visit func(name string) error) error {
 	return nil
 }
 
-// colon reads what stands between a name, which began at at, and its value, and
-// pays for the member.
+// colon reads from the end of a name, which began at at, to its value, and charges for the member.
 func (d *Decoder) colon(at int) error {
 	if d.peek() != ':' {
 		return d.missing("a colon")
@@ -65,9 +63,9 @@ func (d *Decoder) colon(at int) error {
 	return d.item()
 }
 
-// Fields reads an object that has no other members than those named, at most 64,
-// in any order, though the order given is the quickest. It calls member with the
-// index of each and returns which ones there are: bit i for name i.
+// Fields reads an object that has only the named members, at most 64, in any order; the given order
+// is the fastest. It calls member with the index of each and returns which ones there are: bit i
+// for name i.
 func (d *Decoder) Fields(names []string, member func(i int) error) (has uint64, err error) {
 	empty, err := d.open(Object, '}')
 	for more, next := !empty, 0; more && err == nil; next++ {
@@ -85,8 +83,7 @@ func (d *Decoder) Fields(names []string, member func(i int) error) (has uint64, 
 	return has, err
 }
 
-// field reads a name, first looking whether it is the expected one, and gives
-// its index.
+// field reads a name and returns its index. It tries the expected name first.
 func (d *Decoder) field(names []string, next int, has *uint64) (int, error) {
 	if d.peek() != '"' {
 		return 0, d.missing("a member name")
@@ -169,9 +166,8 @@ func (d *Decoder) Uints(list []uint64, limit uint64) ([]uint64, error) {
 	return list, err
 }
 
-// number reads one number of an array and what follows it. The form that
-// writers use, digits and then at once a comma or the bracket, takes one look at
-// each byte; all others go step by step.
+// number reads one number of an array and what follows it. The form that writers use, digits and
+// then at once a comma or the bracket, takes a fast path that reads each byte once.
 func (d *Decoder) number(limit uint64) (n uint64, more bool, err error) {
 	s := d.text.Body[d.pos:]
 	i := 0
@@ -196,8 +192,7 @@ func (d *Decoder) number(limit uint64) (n uint64, more bool, err error) {
 	return n, more, err
 }
 
-// open reads the bracket of an object or array, and the other one if nothing
-// stands between them.
+// open reads the opening bracket of an object or array, and also the closing one if it is empty.
 func (d *Decoder) open(k Kind, closing byte) (empty bool, err error) {
 	if err := d.value(k); err != nil {
 		return false, err
@@ -218,7 +213,7 @@ func (d *Decoder) open(k Kind, closing byte) (empty bool, err error) {
 	return true, nil
 }
 
-// comma reads what stands after an element: false for the closing bracket.
+// comma reads the separator after an element; more is false for the closing bracket.
 func (d *Decoder) comma(closing byte) (more bool, err error) {
 	switch d.peek() {
 	case ',':
@@ -232,8 +227,8 @@ func (d *Decoder) comma(closing byte) (more bool, err error) {
 	return false, d.missing("a comma or a closing bracket")
 }
 
-// Folded returns the known name that differs from a member's name in case alone: a reader
-// that ignores case takes the one for the other.
+// Folded returns the known name that differs from a member's name only in case: a reader that
+// ignores case would confuse them.
 func Folded(name string, known ...string) (string, bool) {
 	i := slices.IndexFunc(known, func(k string) bool { return name != k && strings.EqualFold(name, k) })
 	if i < 0 {

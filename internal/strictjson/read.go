@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// chunk is how much one read of a text asks for.
+// chunk is the size of one read.
 const chunk = 64 << 10
 
 // ReadAt reads n bytes at off as text, charged before it is read: one read per
@@ -44,15 +44,14 @@ func tooLong(n int64) error {
 	return wire.ErrUnsupported.WithRule("json.size").Errorf("%d bytes of JSON, at most %d are read", n, MaxText)
 }
 
-// Stream makes a reader that gives its bytes in order into one for
-// [wire.ReadFull], which asks for them in order.
+// Stream adapts an io.Reader to [wire.ReadFull], which reads in order.
 type Stream struct{ R io.Reader }
 
-// ReadAt reads what comes next.
+// ReadAt ignores the offset and reads the next bytes.
 func (s Stream) ReadAt(p []byte, _ int64) (int, error) { return s.R.Read(p) }
 
-// Read reads n bytes from r, which stands at off, and none beyond them, as text.
-// It does not trust n: memory is charged and taken as the bytes come.
+// Read reads exactly n bytes from r, which is at off, as text. It does not trust n: memory is
+// charged and allocated as the bytes arrive.
 func Read(b *limits.Budget, r io.Reader, off, n int64) (string, error) {
 	if n > MaxText {
 		return "", tooLong(n)

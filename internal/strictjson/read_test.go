@@ -55,7 +55,7 @@ func TestReadTakesNoMoreThanItsBytes(t *testing.T) {
 	}
 }
 
-// A length of 100 MB with a few bytes behind it costs one piece of memory.
+// A declared length of 100 MB with a few bytes after it allocates one chunk.
 func TestReadDoesNotTrustALength(t *testing.T) {
 	b := account(t, limits.Policy{})
 	_, err := strictjson.Read(b, strings.NewReader("abc"), 8, 100_000_000)

@@ -25,8 +25,8 @@ func (d *Decoder) Uint(limit uint64) (uint64, error) {
 	return n, nil
 }
 
-// notPlain says why the number of i digits that s begins with, n modulo 2^64, is
-// no plain integer of at most limit.
+// notPlain returns the error for s, which begins with a number of i digits, n modulo 2^64, that is
+// not a plain integer of at most limit.
 func (d *Decoder) notPlain(s string, i int, n, limit uint64) error {
 	switch {
 	case i == 0 || s[0] == '0' && i > 1:
@@ -43,7 +43,7 @@ func (d *Decoder) notPlain(s string, i int, n, limit uint64) error {
 	return nil
 }
 
-// Int reads a plain integer with or without a minus sign; -0 is none.
+// Int reads a plain integer with or without a minus sign; -0 is refused.
 func (d *Decoder) Int() (int64, error) {
 	if err := d.value(Number); err != nil {
 		return 0, err
@@ -65,8 +65,7 @@ func (d *Decoder) Int() (int64, error) {
 	return -int64(n), err
 }
 
-// Number reads any JSON number and returns it as it is written, a part of the
-// text.
+// Number reads any JSON number and returns it as it is written, a slice of the text.
 func (d *Decoder) Number() (string, error) {
 	if err := d.value(Number); err != nil {
 		return "", err
@@ -115,8 +114,7 @@ func (d *Decoder) digits() error {
 	return d.unexpected("a digit")
 }
 
-// Float reads any number as the nearest float64; one too large for it is
-// refused.
+// Float reads any number as the nearest float64. A number beyond the range of float64 is refused.
 func (d *Decoder) Float() (float64, error) {
 	_, f, err := d.Finite()
 	return f, err

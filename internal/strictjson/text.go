@@ -9,13 +9,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// String reads a string. Written without escapes it is a part of the text.
+// String reads a string. A string without escapes is a slice of the text.
 func (d *Decoder) String() (string, error) {
 	return d.quoted(true)
 }
 
-// quoted reads a string and checks it; it resolves escapes only when the text
-// is wanted.
+// quoted reads and checks a string. It resolves escapes only if want is set.
 func (d *Decoder) quoted(want bool) (string, error) {
 	if err := d.value(String); err != nil {
 		return "", err
@@ -48,8 +47,8 @@ func (d *Decoder) quoted(want bool) (string, error) {
 	return out.String(), nil
 }
 
-// scan moves past a string, whose opening quote is next, and proves it: closed,
-// no control characters, UTF-8, good escapes.
+// scan moves past a string, whose opening quote is next, and checks it: closed, no control
+// characters, UTF-8, valid escapes.
 func (d *Decoder) scan() (escaped bool, err error) {
 	s := d.text.Body
 	i := d.pos + 1
@@ -91,7 +90,7 @@ func (d *Decoder) scan() (escaped bool, err error) {
 	}
 }
 
-// load64 returns eight bytes, the first one lowest.
+// load64 returns eight bytes as a little-endian number.
 func load64(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
@@ -104,9 +103,8 @@ const (
 	high = 0x8080808080808080
 )
 
-// special sets the high bit of the first byte that is a quote, a backslash, a
-// control character or not ASCII. Bits above that one mean nothing: a borrow
-// may have set them.
+// special sets the high bit of the first byte that is a quote, a backslash, a control character or
+// not ASCII. Higher bits are undefined: a borrow may have set them.
 func special(w uint64) uint64 {
 	quote := (w ^ '"'*ones) - ones
 	backslash := (w ^ '\\'*ones) - ones

@@ -10,7 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// hello is what bzip2 1.0.8 writes for "hello\n" at its level 9, and nothing that for "".
+// hello is the output of bzip2 1.0.8 for "hello\n" at level 9, and nothing its output for "".
 var (
 	hello = "BZh91AY&SY\xc1\xc0\x80\xe2\x00\x00\x01\x41\x00\x00\x10\x02\x44\xa0\x00\x30\xcd\x00\xc3\x46\x29\x97\x17\x72\x45\x38\x50\x90\xc1\xc0\x80\xe2"
 	large = "\x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\x77\x62\x50\x64\x03\x0d\x3f\x81\x00\x30\x00\x20\x00\x30\x80\x29\x18\x04\x94\x16\x01\x25\x05\xc5\xdc\x91\x4e\x14\x24\x1d" +
@@ -62,7 +62,7 @@ func TestSmallStreamsOfBzip2ReadAsByTheirOwnHeader(t *testing.T) {
 	}
 }
 
-// Blocks of more than 100,000 bytes, in a stream that is small.
+// A small stream may state blocks of more than 100,000 bytes.
 func TestASmallStreamOfLargeBlocksIsReadByItsHeader(t *testing.T) {
 	want := strings.Repeat("ab", 400_000)
 	if text, _, err := bunzip(t, large); text != want || err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// empties is a gzip stream of n blocks that hold nothing.
+// empties returns a gzip stream of n empty blocks.
 func empties(n int) string {
 	return "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03" + strings.Repeat("\x00\x00\x00\xff\xff", n) + "\x01\x00\x00\xff\xff" + strings.Repeat("\x00", 8)
 }
@@ -30,7 +30,7 @@ func TestBlocksThatHoldNothingArePaid(t *testing.T) {
 	}
 }
 
-// endAt is a reader that ends a context once it was read up to an offset.
+// endAt is a reader that cancels a context once it has been read up to an offset.
 type endAt struct {
 	*strings.Reader
 	at   int64

@@ -12,8 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
-// Files are the files of an archive as a file system, for what is judged by several of them.
-// They charge the account of their archive, and Close gives back what they hold.
+// Files is an archive as a file system, for judgements that need several files. It charges the
+// account of the archive, and Close returns what it holds.
 type Files struct {
 	w       walker
 	zip     *zip.Archive
@@ -37,8 +37,8 @@ const entryCost = 160
 // openBlocks bounds the blocks that are kept of a deflated file: its header.
 const openBlocks = headBlocks + 4
 
-// Files opens an archive, which [Kind.Walk] has gone through without an error. A stream has
-// no files. directory is that of a ZIP archive, nil if it was not read.
+// Files opens an archive that [Kind.Walk] has read without an error. A stream has no files.
+// directory is the listing of a ZIP archive, nil if it was not read.
 func (k *Kind) Files(b *limits.Budget, r io.ReaderAt, size int64, directory *zip.Listing) (f *Files, err error) {
 	f = &Files{w: walker{b: b, kind: k.Name, r: r, size: size, directory: directory}, entries: map[string]*entry{}}
 	switch k.Name {
@@ -78,7 +78,7 @@ func (f *Files) add(name string, e entry) error {
 	return nil
 }
 
-// Close gives back what the list of files holds.
+// Close returns the memory of the file list to the account.
 func (f *Files) Close() error {
 	f.w.b.Drop(f.held)
 	f.held, f.entries, f.names = 0, nil, nil
@@ -96,8 +96,8 @@ func (f *Files) find(op, name string) (*entry, error) {
 	return e, nil
 }
 
-// Stat describes a file. A link, or what else is never opened, is not a regular file, nor is
-// a folder of files.
+// Stat describes a file. Links, folders and other entries that are never opened are not regular
+// files.
 func (f *Files) Stat(name string) (fs.FileInfo, error) {
 	e, err := f.find("stat", name)
 	if err == nil {
@@ -130,7 +130,7 @@ func (f *Files) Open(name string) (fs.File, error) {
 	return o, nil
 }
 
-// inflate opens a deflated member, from which little is kept.
+// inflate opens a deflated member and keeps few of its blocks.
 func (f *Files) inflate(o *opened, name string, e *entry) error {
 	var z io.ReadCloser
 	o.end = func() {
@@ -151,7 +151,7 @@ func (f *Files) inflate(o *opened, name string, e *entry) error {
 	return nil
 }
 
-// An opened file of an archive.
+// An opened is an open file of an archive.
 type opened struct {
 	*io.SectionReader
 
@@ -171,7 +171,7 @@ func (o *opened) Close() error {
 	return nil
 }
 
-// info describes a file of an archive.
+// An info describes a file of an archive.
 type info struct {
 	name string
 	e    *entry

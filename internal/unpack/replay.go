@@ -10,17 +10,17 @@ import (
 
 const (
 	blockLen = 64 << 10
-	// firstLen and nextLen are how much of the first block is allocated at first, and then.
+	// The first block has firstLen bytes at first, then nextLen, then blockLen.
 	firstLen = 512
 	nextLen  = 8 << 10
-	// A replay keeps the first blocks, which hold headers, and the last ones that were read:
-	// 16 MiB in total.
+	// A replay keeps the first blocks, which hold headers, and the blocks that were read last: 16
+	// MiB in total.
 	headBlocks = 16
 	keptBlocks = 256
 )
 
-// A replay gives random access to a stream that can only be read in order. It keeps recent
-// blocks, and begins again for earlier ones.
+// A replay gives random access to a stream that can only be read in order. It keeps recent blocks,
+// and starts over for earlier ones.
 type replay struct {
 	b      *limits.Budget
 	open   func() (io.Reader, error)
@@ -130,7 +130,7 @@ func (p *replay) buffer() ([]byte, error) {
 	return buf, nil
 }
 
-// errChanged is the error of a file that inflates to something else than before.
+// errChanged is the error for a file that inflates to other content than before.
 var errChanged = errors.New("the file changed while it was read")
 
 // block returns block n of the content.

@@ -7,16 +7,16 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// A shelf keeps a few decoders that were used. Each has 40 KiB, which an archive of
-// thousands of small streams would allocate for each of them.
+// A shelf keeps a few used decoders for the next stream. Each takes 40 KiB, which an archive of
+// thousands of small streams would otherwise allocate for each of them.
 type shelf struct {
 	kept  chan io.Reader
 	open  func(io.Reader) (io.Reader, error)
-	again func(io.Reader, *source) error // begins another stream with a decoder
+	again func(io.Reader, *source) error // resets a decoder for another stream
 }
 
-// shelved is how many decoders of a kind are kept: as many as archives are mostly nested,
-// for each of a few judgements.
+// shelved is the number of decoders of a kind that are kept: enough for the usual nesting of
+// archives in a few concurrent judgements.
 const shelved = 8
 
 var (
@@ -32,7 +32,7 @@ var (
 	}
 )
 
-// lend returns a decoder of what a source has, which giveBack puts back.
+// lend returns a decoder for a source; giveBack returns it to the shelf.
 func (f *shelf) lend(s *source) (io.Reader, error) {
 	select {
 	case z := <-f.kept:
@@ -57,8 +57,8 @@ type lent struct {
 	s    *source
 }
 
-// giveBack puts a decoder back that is read no more. The source that it keeps is emptied: a
-// shelf holds no file.
+// giveBack returns a decoder that is no longer read. Its source is cleared, so that the shelf keeps
+// no file open.
 func giveBack(z io.Reader) {
 	l, ok := z.(*lent)
 	if !ok || l.from == nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// A decoder that is used again reads as a new one: after a stream that was read, after one
-// that was cut, after one that was corrupt, and after one that was left in the middle. What
-// is kept of it holds no file.
+// A reused decoder reads like a new one: after a stream that was read to its end, one that was
+// truncated, one that was corrupt and one that was abandoned. A kept decoder holds no file.
 func TestAKeptDecoderReadsAsANewOne(t *testing.T) {
 	content := bytes.Repeat([]byte("what a stream holds, "), 5_000)
 	for _, c := range []struct {

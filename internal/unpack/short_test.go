@@ -11,8 +11,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A file that is shorter than its size says ends in the middle, wherever a decoder would take
-// its end for that of a stream.
+// A file that is shorter than its stated size is truncated, also where a decoder would take the end
+// of the file for the end of the stream.
 func TestAFileShorterThanItsSizeIsRefused(t *testing.T) {
 	for _, name := range []string{"two.gz", "two.bz2", "two.zst", "two.xz", "lc0-lp0-pb0.lzma"} {
 		data, err := os.ReadFile("../../corpus/valid/wrap/" + name)
@@ -35,7 +35,7 @@ func TestAFileShorterThanItsSizeIsRefused(t *testing.T) {
 	}
 }
 
-// The content of a stream has no byte before its first.
+// A read at a negative offset of a stream's content is refused.
 func TestNothingStandsBeforeAContent(t *testing.T) {
 	if n, err := new(replay).ReadAt(make([]byte, 1), -1); n != 0 || !errors.Is(err, wire.ErrRange) {
 		t.Errorf("%d, %v", n, err)

@@ -15,14 +15,14 @@ import (
 const (
 	// inputLen is the buffer size for a compressed file.
 	inputLen = 16 << 10
-	// innerSteps are those of a stream in a stream, which is inflated each time that the inner
-	// one is read. Nobody packs a file twice, so an archive of thousands of those is refused
-	// soon.
+	// innerSteps is the charge for a stream inside a stream, because each read of the inner stream
+	// inflates the outer one again. No tool compresses a file twice, so an archive of thousands of
+	// those may be refused early.
 	innerSteps = 64 << 10
-	// streamSteps are those of opening a stream, whatever it holds: its buffers and tables take
+	// streamSteps is the charge for opening a stream, whatever its size: buffers and tables take
 	// some 50 microseconds.
 	streamSteps = 512
-	// memoryStep is how much of a decoder's memory costs one step: to clear it takes that time.
+	// memoryStep is the decoder memory that costs one step, about the time to clear it.
 	memoryStep = 1 << 10
 	// flateLen bounds the memory of one inflater: 32 KiB of history, and tables.
 	flateLen = 64 << 10
@@ -35,9 +35,9 @@ type source struct {
 	from *io.SectionReader
 	b    *limits.Budget
 	paid *limits.Compressed        // nil for the beginning of a file
-	edit func(p []byte, off int64) // what the decoder reads in place of p, or nil
+	edit func(p []byte, off int64) // changes what the decoder reads, or nil
 
-	// failed is the error of the file, which no decoder's own takes the place of.
+	// failed is the error of the file; it takes precedence over errors of the decoder.
 	failed error
 }
 
@@ -55,13 +55,13 @@ func (f *charged) Read(p []byte) (int, error) {
 		return n, paid
 	}
 	if missing := f.Size() - off - int64(n); err == io.EOF && missing > 0 {
-		// A decoder takes the end of its file for that of its last stream.
+		// A decoder would take the end of the file for the end of the last stream.
 		err = wire.ErrTruncated.Errorf("%d bytes missing at %#x", missing, off+int64(n))
 	}
 	return n, err
 }
 
-// A charged is the file of a source.
+// A charged reads the file of a source and charges for it.
 type charged struct {
 	*io.SectionReader
 	s *source

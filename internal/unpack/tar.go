@@ -65,8 +65,8 @@ func (w *walker) tar() error {
 	}
 }
 
-// headSteps are those of reading a header, one for 64 bytes, as of all else that is read: of one
-// step each, a list of files read half a megabyte without a look at the deadline.
+// headSteps is the charge for a header: one step per 64 bytes, as for all reads. With one step per
+// header, half a megabyte of headers was read between two checks of the deadline.
 const headSteps = tarBlock / 64
 
 // A tarWalk is the state of reading one archive.

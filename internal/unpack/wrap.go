@@ -71,8 +71,8 @@ func Named(name string) *Kind {
 	return nil
 }
 
-// Inner returns the name of a stream's content: the name without the suffix of the
-// compression, or without .bin, by which libraries call streams of their own.
+// Inner returns the name of a stream's content: the name without the suffix of the compression, or
+// without .bin, which some libraries use for compressed files.
 func (k *Kind) Inner(name string) string {
 	low := strings.ToLower(name)
 	for _, e := range k.exts {

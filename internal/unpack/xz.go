@@ -104,8 +104,8 @@ func (r *xzReader) open(b *xzBlock) (err error) {
 	return nil
 }
 
-// unexpectedEOF replaces the end of a file that ended where it has bytes of the stream: those
-// were there when its structure was checked, and a file that became shorter has another error.
+// unexpectedEOF replaces io.EOF inside the stream: the bytes existed when the structure was
+// checked, and a file that became shorter since then has another error.
 func unexpectedEOF(err error) error {
 	if err == io.EOF {
 		return errChanged

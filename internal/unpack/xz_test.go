@@ -80,8 +80,8 @@ func TestStreamsOfLiblzma(t *testing.T) {
 	}
 }
 
-// A dictionary costs what it is filled with, whatever the header asks for; what it does
-// cost is charged.
+// A dictionary takes memory for its content, whatever size the header states, and that memory is
+// charged.
 func TestADictionaryIsCharged(t *testing.T) {
 	for _, s := range corpus.Valid("wrap") {
 		if s.Name != "preset-9.xz" && s.Name != "lc0-lp0-pb0.lzma" { // 64 MiB, and 4 KiB

@@ -25,7 +25,7 @@ func (w *walker) zip() error {
 	return nil
 }
 
-// proven proves the structure of the archive.
+// proven decodes the archive, which checks its structure.
 func (w *walker) proven() (*zip.Archive, error) {
 	if w.directory == nil {
 		return zip.Decode(w.b, w.r, w.size, zip.Options{Format: w.kind})

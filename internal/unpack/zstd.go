@@ -18,8 +18,8 @@ const (
 	minWindow, maxBlock = 1 << 10, 128 << 10
 )
 
-// zstd proves that frames of data tile the file, and visits their content. Skippable
-// frames are refused, since they could hold anything.
+// zstd checks that data frames tile the file, and visits their content. Skippable frames are
+// refused, since they could contain anything.
 //
 // Format: RFC 8878.
 func (w *walker) zstd() error {
@@ -27,7 +27,7 @@ func (w *walker) zstd() error {
 	if err := f.read(w); err != nil {
 		return err
 	}
-	// The history of a decoder with little memory, and one block more.
+	// A decoder in its low-memory mode keeps the history and one more block.
 	held := 2*f.most + 1<<20
 	return w.stream(opener{func(s *source) (io.Reader, error) {
 		s.edit = f.small
@@ -39,7 +39,7 @@ func (w *walker) zstd() error {
 	}, held, false})
 }
 
-// A zstdReader gives errors of the decoder their class.
+// A zstdReader gives the decoder's errors a class.
 type zstdReader struct {
 	z *zstd.Decoder
 	s *source
@@ -58,22 +58,22 @@ func (r *zstdReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Frames are those of a file, with what a decoder needs for them. It takes memory for the
-// window that a frame states, of 13 bytes for instance 8 MiB: where the blocks of a frame
-// hold less, the decoder reads a smaller window in its place. A match reaches no further
-// back than the frame's content, so the content is the same.
+// Frames are the frames of a file and the memory that a decoder needs for them. The decoder
+// allocates the window that a frame states, such as 8 MiB for a frame of 13 bytes. If the blocks of
+// a frame hold less, a smaller window is substituted in the header. A match cannot reach back
+// beyond the frame's content, so the output is the same.
 type frames struct {
 	most    int64    // the largest window
-	windows []window // those that are read as smaller ones, by their place
+	windows []window // windows to substitute, by offset
 }
 
-// A window is the descriptor at a place of the file, and the one that is read there.
+// A window is the offset of a window descriptor and its substitute.
 type window struct {
 	at    int64
 	small byte
 }
 
-// small puts smaller windows into bytes of the file that stand at off.
+// small substitutes smaller windows in p, the bytes of the file at off.
 func (f *frames) small(p []byte, off int64) {
 	first, _ := slices.BinarySearchFunc(f.windows, off, func(w window, off int64) int { return cmp.Compare(w.at, off) })
 	for _, w := range f.windows[first:] {
@@ -138,7 +138,7 @@ func (f *frames) read(w *walker) error {
 	return nil
 }
 
-// windowOf is the smallest window that holds n bytes, which are no more than a window holds.
+// windowOf returns the smallest window of at least n bytes.
 func windowOf(n int64) (descriptor byte, size int64) {
 	for descriptor = 0; ; descriptor++ {
 		if size = windowSize(descriptor); size >= n {
@@ -157,7 +157,7 @@ type frameHeader struct {
 	window int64
 	size   uint64
 	stated bool // the size of the content
-	single bool // one segment, whose window is its size
+	single bool // single segment: the window is the size of the content
 	sum    bool
 }
 
@@ -212,7 +212,7 @@ func contentSize(c *wire.Cursor, flag byte, single bool) (size uint64, err error
 	return 0, nil
 }
 
-// block skips one block, and says what it holds at most.
+// block skips one block, and returns the most that it can hold.
 func block(c *wire.Cursor) (holds int64, last bool, err error) {
 	p, err := c.View(3)
 	if err != nil {
