@@ -275,7 +275,7 @@ func TestEmptyCallsDoNothing(t *testing.T) {
 
 // A level says its name, and every field of the table is compared by a test of
 // this package: a new one fails until it stands here.
-func TestLevelsAreWhatTheySay(t *testing.T) {
+func TestLevelsHaveTheirNameAndEveryOperationIsCompared(t *testing.T) {
 	for level, o := range tables(t) {
 		if o.Level() != level {
 			t.Errorf("%v calls itself %v", level, o.Level())

@@ -12,7 +12,7 @@ import (
 
 // The kernels of AVX2 name none of the registers and masks that came with
 // AVX-512: the generator takes those, and says nothing, where others run out.
-func TestKernelsOfAVX2NameItsRegistersAlone(t *testing.T) {
+func TestKernelsOfAVX2UseOnlyItsRegisters(t *testing.T) {
 	if os.Getenv("LEVELS") != "" {
 		t.Skip("the texts are not where the emulator is, and the same everywhere")
 	}

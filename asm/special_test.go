@@ -25,7 +25,7 @@ func specials(t Type, p []byte) (nan, inf int) {
 
 // Every number of 16 bits, and those of 32 whose magnitude is next to infinity,
 // at every place of every short length, and more of them than words count.
-func TestSpecialCountsWhatIsNoNumber(t *testing.T) {
+func TestSpecialCountsNaNAndInfinities(t *testing.T) {
 	rng := rand.NewChaCha8([32]byte{9})
 	for level, o := range withScalar(t) {
 		for _, of := range types {

@@ -10,7 +10,7 @@ import (
 
 // MLX's arithmetic is another one where its scales are of 16 bits, and none that a
 // model of another library can be asked for.
-func TestAsMLXIsItsOwnArithmetic(t *testing.T) {
+func TestAsMLXRefusesModelsOfOtherLibraries(t *testing.T) {
 	const from = "../quant/mlx/testdata/mlx-affine-4-bits-as-bfloat16/model.safetensors"
 	dir := t.TempDir()
 	var bodies [2][]byte

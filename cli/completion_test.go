@@ -35,7 +35,7 @@ func asked(t *testing.T, line ...string) (words []string, files string) {
 	return nil, ""
 }
 
-func TestWordsThatMayStandAtAPlace(t *testing.T) {
+func TestCompletionOffersTheWordsThatAreValidNext(t *testing.T) {
 	model := "../testdata/demo/tiny.gguf"
 	for _, c := range []struct {
 		name  string

@@ -81,7 +81,7 @@ func TestModelsThatDifferEndWithEight(t *testing.T) {
 	}
 }
 
-func TestStandardInputIsASide(t *testing.T) {
+func TestDiffReadsStandardInput(t *testing.T) {
 	dir := t.TempDir()
 	a := numbers(t, dir, "a.safetensors", map[string][]float32{"a": {1, 2}})
 	f, err := os.Open(a)

@@ -114,7 +114,7 @@ func TestEverythingThatAManifestStatesIsCompared(t *testing.T) {
 }
 
 // A manifest that states a model again and again would have it read as often.
-func TestAManifestStatesAModelOnce(t *testing.T) {
+func TestAManifestThatListsAModelTwiceIsRefused(t *testing.T) {
 	t.Chdir(workplace(t))
 	if r := amn(t, nil, "digest", "-q", "-o", "m.json", "model.safetensors"); r.code != 0 {
 		t.Fatal(r.err)
@@ -184,7 +184,7 @@ func TestAManifestHasTheIndex(t *testing.T) {
 }
 
 // A manifest that was made of a folder knows what came into it later; one of a file does not ask.
-func TestAManifestOfAFolderKnowsWhatIsNew(t *testing.T) {
+func TestAManifestOfAFolderReportsAddedFiles(t *testing.T) {
 	t.Chdir(workplace(t))
 	copyFile(t, "in/a.safetensors", "model.safetensors")
 	copyFile(t, "in/sub/b.safetensors", "model.safetensors")
@@ -279,7 +279,7 @@ func TestAManifestIsWholeOrAsItWas(t *testing.T) {
 }
 
 // Loaders follow a link to a folder elsewhere: what is there is in no manifest.
-func TestAManifestOfAFolderKnowsLinkedFolders(t *testing.T) {
+func TestAManifestOfAFolderCoversLinkedFolders(t *testing.T) {
 	t.Chdir(workplace(t))
 	for _, name := range []string{"in/sub/a.safetensors", "out/model.safetensors", "own/sub/a.safetensors"} {
 		copyFile(t, name, "model.safetensors")

@@ -100,7 +100,7 @@ func ofEachKind(t *testing.T) map[string][2]string {
 
 // A statement notices whatever happens to a file of each kind that the gate knows, before it is
 // made or after.
-func TestNoStatementHoldsWhateverTheKindOfFile(t *testing.T) {
+func TestChangesOfEveryKindOfFileInvalidateAStatement(t *testing.T) {
 	kinds, bench := ofEachKind(t), newBench(t)
 	var without []string
 	for _, k := range parser.Kinds() {

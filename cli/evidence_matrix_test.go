@@ -22,7 +22,7 @@ const evilPickle = "cposix\nsystem\n(S'id'\ntR."
 // A statement made before a change of the folder does not hold after it: a file of each kind
 // that is added, removed, swapped, renamed, linked, or called by other letters. What is
 // accepted is listed, with the reason.
-func TestNoStatementHoldsForAnotherFolder(t *testing.T) {
+func TestChangesOfAFolderInvalidateItsStatement(t *testing.T) {
 	base := aModel(t)
 	bench := newBench(t)
 	// accepted are the changes that no loader of the folder can see.
@@ -136,7 +136,7 @@ func TestNoStatementHoldsForAnotherFolder(t *testing.T) {
 
 // A statement about a folder whose loader reaches what belongs to git covers that as well, and no
 // signature that leaves it out holds. What leads out of the folder is not attested.
-func TestWhatALoaderReachesIsCovered(t *testing.T) {
+func TestAStatementCoversEverythingALoaderReaches(t *testing.T) {
 	bench := newBench(t)
 	signature := signedBy(t, []attest.File{{Name: "x"}})
 	index := func(shard string) string { return `{"weight_map":{"w":"` + shard + `"}}` }
@@ -263,7 +263,7 @@ func TestAHubsCloneIsAttested(t *testing.T) {
 // What is put outside of a folder after a statement has no effect on it, and neither have
 // names in the folder itself, names of other machines, and words of a vocabulary. An absolute
 // name is looked up again when a statement is verified.
-func TestNamesThatLeaveNothingAreAttested(t *testing.T) {
+func TestNamesThatStayInTheFolderAreAttested(t *testing.T) {
 	bench := newBench(t)
 	root := filepath.Join(t.TempDir(), "root")
 	away := filepath.Join(filepath.Dir(root), "home/model")
@@ -284,7 +284,7 @@ func TestNamesThatLeaveNothingAreAttested(t *testing.T) {
 }
 
 // What is no text takes the name of one that is left out only before a statement is verified.
-func TestAFolderByTheNameOfATextOfGitIsCovered(t *testing.T) {
+func TestAFolderNamedLikeAFileOfGitIsCovered(t *testing.T) {
 	bench := newBench(t)
 	root := t.TempDir()
 	layFiles(t, root, map[string]string{"model.safetensors": tensorOf("w", 1)})
@@ -307,7 +307,7 @@ func TestAFolderByTheNameOfATextOfGitIsCovered(t *testing.T) {
 }
 
 // What is no file of the folder, or a link out of it, is not attested before anything changes.
-func TestWhatIsNoFileIsNotAttested(t *testing.T) {
+func TestLinksOutOfAFolderAreNotAttested(t *testing.T) {
 	bench := newBench(t)
 	for what, add := range map[string]func(root string) error{
 		"a pipe":                 func(root string) error { return syscall.Mkfifo(filepath.Join(root, "pipe"), 0o666) },
@@ -334,7 +334,7 @@ func TestWhatIsNoFileIsNotAttested(t *testing.T) {
 }
 
 // The statement beside its files is left out by its own name alone.
-func TestALinkToTheStatementIsNotLeftOut(t *testing.T) {
+func TestOnlyTheStatementItselfIsExcluded(t *testing.T) {
 	bench := newBench(t)
 	for _, link := range []func(string, string) error{os.Symlink, os.Link} {
 		root := t.TempDir()
@@ -360,7 +360,7 @@ func TestALinkToTheStatementIsNotLeftOut(t *testing.T) {
 
 // A signature that leaves out more than Model Signing does by itself holds only where nothing
 // of that is there.
-func TestASignatureThatLeavesOutMore(t *testing.T) {
+func TestASignatureWithMoreExclusionsIsRefused(t *testing.T) {
 	bench := newBench(t)
 	root := t.TempDir()
 	layFiles(t, root, map[string]string{"model.safetensors": tensorOf("w", 1), "unet/config.json": "{}"})
@@ -377,7 +377,7 @@ func TestASignatureThatLeavesOutMore(t *testing.T) {
 }
 
 // A file that makes its loader open others is not attested alone.
-func TestAFileThatOpensOthersIsNotAttestedAlone(t *testing.T) {
+func TestAFileThatOpensOthersIsOnlyAttestedWithThem(t *testing.T) {
 	bench := newBench(t)
 	root := t.TempDir()
 	layFiles(t, root, map[string]string{"model.safetensors.index.json": `{"weight_map":{"w":"a.safetensors"}}`, "a.safetensors": tensorOf("w", 1)})

@@ -65,7 +65,7 @@ func TestAStatementIsAboutAllFiles(t *testing.T) {
 }
 
 // A file beside a refused one is not attested, and neither is what is only a part.
-func TestWhatIsRefusedIsNotAttested(t *testing.T) {
+func TestRefusedFilesAreNotAttested(t *testing.T) {
 	dir, keys := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(keys, "key.pem"), testKey)
 	write(t, filepath.Join(dir, "a.pkl"), runsCode)

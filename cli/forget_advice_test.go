@@ -94,7 +94,7 @@ func TestAComparisonRefusesWhatATargetRefuses(t *testing.T) {
 }
 
 // quantize and convert write one folder for mlx-lm, with stacked experts.
-func TestMLXIsWrittenInOneWay(t *testing.T) {
+func TestQuantizeAndConvertWriteTheSameMLXFolder(t *testing.T) {
 	dir := wholeQwen3(t)
 	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
 	if r := amn(t, nil, "quantize", "-q", "--to", "mlx_4", "-o", one, dir); r.code != 0 {

@@ -133,7 +133,7 @@ func TestNothingIsWrittenOfBadInput(t *testing.T) {
 
 // A mix for an architecture that llama.cpp does not have is chosen by the rules of all
 // others, and the summary says so.
-func TestAMixOfAnUnknownArchitectureSaysItsRule(t *testing.T) {
+func TestAMixForAnUnknownArchitectureNamesTheGeneralRule(t *testing.T) {
 	dir := t.TempDir()
 	model := filepath.Join(dir, "m.gguf")
 	write(t, model, ggufOf(t, "unheard-of", 256, "token_embd.weight", "output.weight", "blk.0.attn_v.weight"))
@@ -150,7 +150,7 @@ func TestAMixOfAnUnknownArchitectureSaysItsRule(t *testing.T) {
 
 // A pattern that fits no tensor is misspelt: it is refused whatever the target is, and what fits
 // one that would not be quantized anyway is not.
-func TestPatternsOfQuantizeFitSomething(t *testing.T) {
+func TestPatternsThatMatchNoTensorAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	model := filepath.Join(dir, "m.gguf")
 	write(t, model, ggufOf(t, "llama", 256, "token_embd.weight", "output.weight", "blk.0.attn_v.weight", "blk.0.attn_v.bias", "blk.0.ffn_gate_inp.weight"))
@@ -183,7 +183,7 @@ func TestPatternsOfQuantizeFitSomething(t *testing.T) {
 }
 
 // What cannot fit is said before anything is measured.
-func TestABudgetBelowTheSmallestTypesIsRefusedAtOnce(t *testing.T) {
+func TestABudgetBelowTheSmallestTypesIsRefusedBeforeMeasuring(t *testing.T) {
 	dir := t.TempDir()
 	model := filepath.Join(dir, "m.gguf")
 	write(t, model, ggufOf(t, "llama", 256, "token_embd.weight", "output.weight", "blk.0.attn_v.weight"))
@@ -194,7 +194,7 @@ func TestABudgetBelowTheSmallestTypesIsRefusedAtOnce(t *testing.T) {
 }
 
 // What --tensor-type gives stands in the sum that --budget bounds.
-func TestABudgetCountsTheTypesThatAreGiven(t *testing.T) {
+func TestABudgetIncludesTheTypesOfTensorTypeFlags(t *testing.T) {
 	dir := t.TempDir()
 	model, out := filepath.Join(dir, "m.gguf"), filepath.Join(dir, "out.gguf")
 	write(t, model, ggufOf(t, "llama", 256, "token_embd.weight", "output.weight", "blk.0.attn_v.weight", "blk.0.ffn_up.weight"))
@@ -228,7 +228,7 @@ func TestABudgetCountsTheTypesThatAreGiven(t *testing.T) {
 
 // A matrix whose numbers have a type that nothing decodes is named, and so stands among those that loaders
 // are told of.
-func TestMatricesOfOtherTypesAreSaidToBeKept(t *testing.T) {
+func TestMatricesOfTypesThatAreNotDecodedAreReported(t *testing.T) {
 	dir := t.TempDir()
 	model := filepath.Join(dir, "m.safetensors")
 	write(t, model, build(`"a.weight":{"dtype":"F32","shape":[32,32],"data_offsets":[0,4096]},"b.weight":{"dtype":"F64","shape":[16,32],"data_offsets":[4096,8192]}`)+strings.Repeat("\x00", 8192))

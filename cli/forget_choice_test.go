@@ -10,7 +10,7 @@ import (
 
 // What the rules could not choose is said: types whose blocks do not divide the columns, and
 // weights that the importance matrix does not have. A budget gives those no type that wants it.
-func TestOtherChoicesAreSaid(t *testing.T) {
+func TestTypesThatDifferFromTheRulesAreReported(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, data string) string {
 		path := filepath.Join(dir, name)

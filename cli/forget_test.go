@@ -38,7 +38,7 @@ func jsonInt(n int) string {
 	return string(text)
 }
 
-func TestAFolderIsForgottenToAFolder(t *testing.T) {
+func TestAFolderIsQuantizedToAFolder(t *testing.T) {
 	dir := tinyModel(t)
 	out := dir + "-nf4"
 	r := amn(t, nil, "forget", "--json", "--report", dir)
@@ -94,7 +94,7 @@ func TestAFolderIsForgottenToAFolder(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotForgotten(t *testing.T) {
+func TestQuantizeRefusesWrongFlagsAndModels(t *testing.T) {
 	dir := tinyModel(t)
 	for _, c := range []struct {
 		name string
@@ -128,7 +128,7 @@ func TestWhatIsNotForgotten(t *testing.T) {
 }
 
 // PEFT reads no quantized adapter, llama.cpp none of its names, and nothing is written of one.
-func TestAnAdapterIsNotForgotten(t *testing.T) {
+func TestAnAdapterIsNotQuantized(t *testing.T) {
 	for _, args := range []string{"forget --to nf4", "convert --to gguf"} {
 		out := filepath.Join(t.TempDir(), "out")
 		r := amn(t, nil, append(strings.Fields(args), "../testdata/demo/adapter", "-o", out)...)
@@ -143,7 +143,7 @@ func TestAnAdapterIsNotForgotten(t *testing.T) {
 
 // What is quantized already is quantized again where that is asked for, whatever it
 // was and is to be.
-func TestQuantizingTwiceIsAskedFor(t *testing.T) {
+func TestQuantizingAgainNeedsAFlag(t *testing.T) {
 	t.Chdir(workplace(t))
 	for _, args := range []string{
 		"forget llama-fp8", "forget --to fp8_tensor llama-fp8", "forget --to mxfp8 llama-fp8", "forget --compare nf4,int8 llama-fp8", // which writes nothing
@@ -173,7 +173,7 @@ func TestQuantizingTwiceIsAskedFor(t *testing.T) {
 }
 
 // Converting to a target of bitsandbytes is forgetting.
-func TestConvertingToBitsandbytesIsForgetting(t *testing.T) {
+func TestConvertToBitsandbytesIsQuantize(t *testing.T) {
 	dir := tinyModel(t)
 	for target, to := range map[string]string{"bnb-nf4": "nf4", "NF4": "nf4", "bnb_fp4": "fp4", "bnb-int8": "int8"} {
 		one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
@@ -205,7 +205,7 @@ func TestConvertingToBitsandbytesIsForgetting(t *testing.T) {
 }
 
 // Quantizing while converting to GGUF is forgetting too.
-func TestConvertingToAMixIsForgetting(t *testing.T) {
+func TestConvertToAMixIsQuantize(t *testing.T) {
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "one.gguf"), filepath.Join(dir, "two.gguf")
 	tiny := filepath.Join(demo, "tiny.gguf")
@@ -252,7 +252,7 @@ func TestConvertingToAMixIsForgetting(t *testing.T) {
 }
 
 // What holds NaN is refused, kept or made finite, and a scratch run waits for no disk.
-func TestWeightsWithNaNAreForgottenAsAsked(t *testing.T) {
+func TestWeightsWithNaNFollowTheFlag(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m.safetensors")
 	numbers := strings.Repeat("\x00\x3c", 2*4096)

@@ -20,7 +20,7 @@ import (
 
 // A child that is killed, or that crashes, ends its upload with an answer and nothing
 // else: the service goes on.
-func TestACrashIsThatOfOneUpload(t *testing.T) {
+func TestACrashEndsOnlyOneUpload(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}

@@ -39,7 +39,7 @@ var elsewhere = map[string]string{
 	"view":         "amn: amn view needs a terminal; amn parse --json prints the same",
 	"completion":   "amn: amn completion prints a shell script: it has no JSON form",
 	"man":          "amn: amn man prints a man page: it has no JSON form",
-	"serve":        "", // logs in JSON: TestServeSaysInJSONWhatItDoes
+	"serve":        "", // logs in JSON: TestServeLogsInJSON
 	"policy show":  "", // a policy is JSON with or without, which policy check reads back
 	"policy learn": "", // as policy show: what it prints is a policy
 }

@@ -68,7 +68,7 @@ func TestModelsAreReportedForPipelines(t *testing.T) {
 }
 
 // What gives no reports writes none, and says so before it opens a file for one.
-func TestReportsThatNobodyWouldWriteAreRefused(t *testing.T) {
+func TestReportFlagsOfCommandsWithoutReportsAreRefused(t *testing.T) {
 	dir := pipelineFolder(t)
 	file, out := filepath.Join(dir, "m.safetensors"), filepath.Join(t.TempDir(), "out")
 	for _, args := range [][]string{
@@ -88,7 +88,7 @@ func TestReportsThatNobodyWouldWriteAreRefused(t *testing.T) {
 
 // What a pipeline asks of inspect and verify: which findings refuse, what is known,
 // what is left out, what a list names, and how long all may take.
-func TestModelsAreHeldToWhatAPipelineAsks(t *testing.T) {
+func TestFlagsOfPipelinesReachInspectAndVerify(t *testing.T) {
 	dir := pipelineFolder(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	known, list := filepath.Join(t.TempDir(), "known"), filepath.Join(t.TempDir(), "list")

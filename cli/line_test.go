@@ -162,7 +162,7 @@ func TestAWrongLineIsExplained(t *testing.T) {
 }
 
 // Somebody who asks for help does not yet know what is right.
-func TestHelpIsGivenWhateverElseIsWrong(t *testing.T) {
+func TestHelpIsPrintedForWrongCommandLines(t *testing.T) {
 	for line, want := range map[string]string{
 		"--help": "amn", "-h": "amn", "convert -h": "amn convert", "convert --bogus --help": "amn convert", "convert --limit x -qh": "amn convert",
 		"limits --help": "amn limits", "limits show -h": "amn limits show", "-h limits check": "amn limits check", "convert -o --help": "amn convert",

@@ -161,7 +161,7 @@ func write(t testing.TB, path, data string) {
 	}
 }
 
-func TestWhatOtherProgramsTake(t *testing.T) {
+func TestHelpAndVersionWorkAsInOtherPrograms(t *testing.T) {
 	for _, c := range [][2]string{
 		{"help", "--help"}, {"help remember", "remember --help"}, {"help limits show", "limits show --help"},
 		{"--version", "version"}, {"-V", "version"}, {"--version --json", "version --json"}, {"help nothing", "nothing --help"},

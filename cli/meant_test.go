@@ -147,7 +147,7 @@ func TestAMissingArgumentIsExplained(t *testing.T) {
 }
 
 // The name of the output says the format, as the second argument and behind -o.
-func TestTheOutputSaysTheFormat(t *testing.T) {
+func TestTheNameOfTheOutputChoosesTheFormat(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ line, file, magic string }{
 		{demo + "/tiny.gguf OUT", "a.npz", "PK"},

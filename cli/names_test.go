@@ -14,7 +14,7 @@ const checkpoints = "../testdata/pth/tensors-only/"
 
 // The states of an optimizer have the shapes of weights, and are none. testdata/pth/zero.py
 // made the files.
-func TestStatesOfAnOptimizerAreNoModel(t *testing.T) {
+func TestStatesOfAnOptimizerAreNotWeights(t *testing.T) {
 	const zero = "../testdata/pth/zero/"
 	for name, why := range map[string]string{
 		"zero_pp_rank_0_mp_rank_00_optim_states.pt": "the state of an optimizer, and no weights", "optimizer.pt": "the state of an optimizer, and no weights",

@@ -124,7 +124,7 @@ type reading struct {
 	printed map[string]map[string]any // by command and depth, of its path
 }
 
-func TestOneAnswerWhateverTheWay(t *testing.T) {
+func TestCommandsAgreeAboutEachFileOfTheCorpus(t *testing.T) {
 	var list []*reading
 	var whole []string
 	dir, found := t.TempDir(), 0

@@ -106,7 +106,7 @@ func TestAListMayComeThroughAnOpenPipe(t *testing.T) {
 }
 
 // What a statement leaves out may have become a pipe since: the verification opened it.
-func TestAPipeUnderANameThatIsLeftOutRefusesTheStatement(t *testing.T) {
+func TestVerifyRefusesAPipeUnderAnExcludedName(t *testing.T) {
 	bench := newBench(t)
 	for _, name := range []string{".gitignore", ".gitattributes", ".git/config", ".git/fifo", ".github"} {
 		root := filepath.Join(t.TempDir(), "root")
@@ -126,7 +126,7 @@ func TestAPipeUnderANameThatIsLeftOutRefusesTheStatement(t *testing.T) {
 }
 
 // Every word of the file was a credential, also those of comments.
-func TestATokenIsALineAndNothingElseIs(t *testing.T) {
+func TestOnlyWholeLinesOfTheTokenFileAreTokens(t *testing.T) {
 	dir := t.TempDir()
 	tokens := filepath.Join(dir, "tokens")
 	const good = "0123456789abcdef"
@@ -190,7 +190,7 @@ func (s *running) end(t *testing.T) {
 
 // A pipe in the place of one of its files kept a service from ever reading them again, and its
 // helper outlived it.
-func TestAReloadWaitsForNoPipe(t *testing.T) {
+func TestAReloadDoesNotWaitForAPipe(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	cert, key := certificate(t, 1)
@@ -245,7 +245,7 @@ func reloadByClamd(t *testing.T, socket string) string {
 }
 
 // A helper that does not answer ends neither reloads that fail aloud nor the service's own end.
-func TestAReloadWaitsForNoHelper(t *testing.T) {
+func TestAReloadDoesNotWaitForAHelper(t *testing.T) {
 	if !effort.Whole() {
 		t.Skip("takes 7 seconds, which is the deadline of the helper")
 	}

@@ -72,7 +72,7 @@ func TestNarrowTerminalsTellNamesApart(t *testing.T) {
 }
 
 // A name that no tensor has is an error, and nothing is printed for it.
-func TestANameThatMeansNothingIsAnError(t *testing.T) {
+func TestANameThatMatchesNoTensorIsAnError(t *testing.T) {
 	path := layered(t, "a.safetensors", 1)
 	out := filepath.Join(t.TempDir(), "out")
 	for _, args := range []string{

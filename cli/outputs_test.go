@@ -256,7 +256,7 @@ func TestAPageIsWrittenAfterTheVerdict(t *testing.T) {
 }
 
 // --force onto a folder removes nothing but the model that is replaced.
-func TestForceOntoAFolderRemovesNobodysFiles(t *testing.T) {
+func TestForceRemovesOnlyTheModelOfAFolder(t *testing.T) {
 	dir := workplace(t)
 	t.Chdir(dir)
 	for _, args := range []string{"split --max-tensors 2 -o out tiny.gguf", "convert --to safetensors --max-shard-size 8KB -o out model.safetensors", "dequantize -o out llama-fp8"} {

@@ -165,7 +165,7 @@ func TestPatternsFitInSomeComponent(t *testing.T) {
 
 // --force onto the folder of a pipeline removes no file that the new one does not have, in any
 // of its components.
-func TestForceOntoAPipelineRemovesNobodysFiles(t *testing.T) {
+func TestForceRemovesOnlyTheModelsOfAPipeline(t *testing.T) {
 	dir := workplace(t)
 	root, out := pipeline(t, dir), filepath.Join(dir, "out")
 	run := func() result { return amn(t, nil, "convert", "-q", "-f", "--cast", "bf16", "-o", out, root) }

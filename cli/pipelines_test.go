@@ -117,7 +117,7 @@ func TestTheActionForGitHub(t *testing.T) {
 }
 
 // Every input that the action has reaches its script, and by the environment alone.
-func TestTheActionTakesItsInputsByTheEnvironment(t *testing.T) {
+func TestTheActionPassesInputsThroughTheEnvironment(t *testing.T) {
 	yaml := load(t, "../action.yml")
 	_, runs, _ := strings.Cut(yaml, "\nruns:")
 	for _, m := range regexp.MustCompile(`(?m)^  ([a-z-]+):\n    description`).FindAllStringSubmatch(yaml[:strings.Index(yaml, "\noutputs:")], -1) {

@@ -90,7 +90,7 @@ func TestPolicyCommands(t *testing.T) {
 }
 
 // What the policy allows, ignores, and no longer ignores, is said.
-func TestScanSaysWhatThePolicyDid(t *testing.T) {
+func TestScanReportsWhatThePolicyAllowed(t *testing.T) {
 	dir := t.TempDir()
 	policy := filepath.Join(dir, "policy.json")
 	write(t, policy, `{"version": 2, "allow_globals": ["hf-trainer"], "ignore": [

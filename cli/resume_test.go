@@ -44,7 +44,7 @@ func atWork(journal string, ended <-chan error, least int64) {
 
 // A job that is killed at any time goes on, and has the bytes of one that was not; so it has
 // if a byte of what is unfinished changes meanwhile.
-func TestAKilledJobGoesOn(t *testing.T) {
+func TestAKilledJobResumesWithTheSameBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the program often")
 	}
@@ -113,7 +113,7 @@ func TestAKilledJobGoesOn(t *testing.T) {
 
 // What an interrupted run says is true: the same command goes on, another is refused and says
 // why, and without --resume nothing of it is left.
-func TestAnInterruptedJobSaysHowToGoOn(t *testing.T) {
+func TestAnInterruptedJobSaysHowToResume(t *testing.T) {
 	state, dir := t.TempDir(), t.TempDir()
 	source, target, journal := filepath.Join(dir, "in.gguf"), filepath.Join(dir, "out"), filepath.Join(dir, ".out.amn-journal")
 	bigGGUF(t, source, 60000)

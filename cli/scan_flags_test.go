@@ -14,7 +14,7 @@ const (
 )
 
 // A baseline knows content, not names.
-func TestABaselineKnowsWhatAFileHolds(t *testing.T) {
+func TestABaselineIdentifiesFilesByContent(t *testing.T) {
 	dir, known := t.TempDir(), filepath.Join(t.TempDir(), "known.json")
 	write(t, filepath.Join(dir, "a.pkl"), runsCode)
 	write(t, filepath.Join(dir, "m.safetensors"), emptyTensor)
@@ -58,7 +58,7 @@ func TestABaselineIsNotOverwritten(t *testing.T) {
 	}
 }
 
-func TestWhatAFolderLeavesOut(t *testing.T) {
+func TestExcludePatternsSkipFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"tests/data/evil.pkl", "tests/evil.pkl", "m.safetensors"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777); err != nil {
@@ -155,7 +155,7 @@ func TestSeveralReportsAtOnce(t *testing.T) {
 }
 
 // What no time was left for is refused, in every report.
-func TestTheTimeForAllFiles(t *testing.T) {
+func TestTheTimeLimitCoversAllFiles(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "scan.sarif")
 	for _, name := range []string{"a", "b", "c"} {
 		write(t, filepath.Join(dir, name+".safetensors"), emptyTensor)

@@ -13,7 +13,7 @@ import (
 )
 
 // A clean file says what was looked at; a hostile one says what, where and why.
-func TestScanSaysWhatItSaw(t *testing.T) {
+func TestScanReportsWhatItRead(t *testing.T) {
 	dir := t.TempDir()
 	clean, bad := filepath.Join(dir, "clean.pt"), filepath.Join(dir, "bad.pt")
 	write(t, clean, honest(t, "tied.pt"))
@@ -165,7 +165,7 @@ func TestScanWritesReports(t *testing.T) {
 }
 
 // A policy's exceptions hold in a scan, and flags go over it.
-func TestScanHoldsToAPolicyOfGates(t *testing.T) {
+func TestScanAppliesExceptionsOfAPolicy(t *testing.T) {
 	dir, models := t.TempDir(), t.TempDir()
 	policy := filepath.Join(dir, "policy.json")
 	write(t, filepath.Join(models, "model.safetensors"), "\x02\x00\x00\x00\x00\x00\x00\x00{}")

@@ -232,7 +232,7 @@ func TestScanSaysTheDigest(t *testing.T) {
 }
 
 // Links are followed inside of the folder that is scanned, and nowhere else.
-func TestScanFollowsLinksInsideAlone(t *testing.T) {
+func TestScanFollowsOnlyLinksWithinTheFolder(t *testing.T) {
 	base := t.TempDir()
 	write(t, filepath.Join(base, "elsewhere.pt"), honest(t, "tied.pt"))
 	snap := filepath.Join(base, "models--a--b", "snapshots", "0123")
@@ -283,7 +283,7 @@ func TestScanFollowsLinksInsideAlone(t *testing.T) {
 
 // What could hold a model and was not looked at fails the gate, whatever its
 // name; what is harmless by its content does not.
-func TestScanRefusesWhatItDidNotLookAt(t *testing.T) {
+func TestScanRefusesFilesThatItDidNotJudge(t *testing.T) {
 	call := "cos\nsystem\n(S'id'\ntR."
 	data := "(dp0\nS'w'\np1\n(lp2\n" + strings.Repeat("I1\na", 1<<20) + "sS'x'\n" + call[:len(call)-1] + "s."
 	var packed bytes.Buffer
@@ -351,7 +351,7 @@ func TestScanJudgesAnIndex(t *testing.T) {
 
 // A folder of texts alone has nothing that could be a model, which a wrong path has neither; an
 // archive of them was opened. What is wrong with a text is the same in both.
-func TestTextsAlone(t *testing.T) {
+func TestAFolderOfTextsHasNoModel(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for text, codes := range map[string][2]int{"{}": {5, 0}, `{"_target_": "os.system", "_args_": ["id"]}`: {7, 7}} {
 		write(t, "m/config.json", text)

@@ -39,7 +39,7 @@ func tinyMembers(t *testing.T) string {
 
 // While one tenant has 90 dear uploads, those of another one are judged: it was told that
 // the service is busy until the backlog was done.
-func TestNinetyUploadsOfOneTenantHoldUpNoOther(t *testing.T) {
+func TestNinetyUploadsOfOneTenantDelayNoOther(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(tokens, []byte("token-of-tenant-one\ntoken-of-tenant-two\n"), 0o600); err != nil {
 		t.Fatal(err)

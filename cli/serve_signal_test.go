@@ -118,7 +118,7 @@ func (s *running) metric(t *testing.T, client *http.Client, token, name string) 
 }
 
 // SIGTERM ended a service after 30 s, or 36, when clients were stuck.
-func TestSIGTERMWaitsForNoStuckClient(t *testing.T) {
+func TestSIGTERMDoesNotWaitForStuckClients(t *testing.T) {
 	s := startService(t, "--drain", "500ms", "--idle", "1h", "--min-rate", "0", "--ui")
 	for _, text := range []string{
 		"", // nothing, not even a header

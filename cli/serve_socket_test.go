@@ -17,7 +17,7 @@ import (
 
 // The name of a socket is taken from nobody: not from a process that holds it, whatever its
 // type and whether or not it listens, and not from a file.
-func TestServeTakesNoNameThatIsInUse(t *testing.T) {
+func TestServeTakesNoSocketNameThatIsInUse(t *testing.T) {
 	dir := shortDir(t)
 	path := func(name string) string { return filepath.Join(dir, name) }
 	held := func(name string, kind int) {
@@ -63,7 +63,7 @@ func TestServeTakesNoNameThatIsInUse(t *testing.T) {
 
 // A service that ends removes the name of its own socket, and not that of another one which
 // has taken the name meanwhile.
-func TestServeRemovesItsOwnSocketAlone(t *testing.T) {
+func TestServeRemovesOnlyItsOwnSocket(t *testing.T) {
 	path := filepath.Join(shortDir(t), "s")
 	s := startService(t, "--clamd", "unix:"+path)
 	if err := os.Remove(path); err != nil {

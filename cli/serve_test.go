@@ -109,7 +109,7 @@ func put(t *testing.T, url, data string) (status int, text string) {
 	return res.StatusCode, string(answer)
 }
 
-func TestServeRefusesWhatNobodyCouldMean(t *testing.T) {
+func TestServeRefusesInvalidFlags(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
 		has  string
@@ -133,7 +133,7 @@ func TestServeRefusesWhatNobodyCouldMean(t *testing.T) {
 }
 
 // Its log is in objects where JSON is asked for.
-func TestServeSaysInJSONWhatItDoes(t *testing.T) {
+func TestServeLogsInJSON(t *testing.T) {
 	cmd := process(t, "serve", "--listen", "localhost:0", "--json")
 	log, err := cmd.StderrPipe()
 	if err != nil {

@@ -139,7 +139,7 @@ func TestServeAcceptsNothingThatItHasNotJudged(t *testing.T) {
 }
 
 // A client that sends no more gets the verdict or no answer.
-func TestServeAnswersAHalfClosedClientOrNobody(t *testing.T) {
+func TestAHalfClosedClientGetsTheVerdictOrNoAnswer(t *testing.T) {
 	evil, honest := slowly(t, 20_000), "\x02\x00\x00\x00\x00\x00\x00\x00{}"
 	address := serving(t, "--slots", "1")
 	for n := range 40 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestStatsSayWhatNumbersThereAre(t *testing.T) {
+func TestStatsDescribeTheNumbersOfATensor(t *testing.T) {
 	const numbers = "../stats/testdata/numbers.safetensors"
 	for _, step := range []struct {
 		args string

@@ -15,7 +15,7 @@ import (
 )
 
 // What comes in is read alike from a file, a pipe, and in pieces of any size.
-func TestStandardInputIsReadAlike(t *testing.T) {
+func TestFilesAndPipesOnStandardInputReadTheSame(t *testing.T) {
 	path := filepath.Join(demo, "weights.npz")
 	data := load(t, path)
 	want := amn(t, nil, "inspect", "--verify", path)
@@ -45,7 +45,7 @@ func TestStandardInputIsReadAlike(t *testing.T) {
 }
 
 // A file on standard input is read from where it stands.
-func TestAFileIsReadFromWhereItStands(t *testing.T) {
+func TestAFileOnStandardInputIsReadFromItsOffset(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	write(t, path, "a line\n"+load(t, filepath.Join(demo, "model.safetensors")))
 	f, err := os.Open(path)
@@ -120,7 +120,7 @@ func TestStandardInputStopsWithItsContext(t *testing.T) {
 }
 
 // A folder, and a stream that is no file, are said to be so.
-func TestWhatCannotBeReadFromStandardInput(t *testing.T) {
+func TestFoldersAndUnknownStreamsOnStandardInputAreRefused(t *testing.T) {
 	dir, err := os.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -110,7 +110,7 @@ func TestADryRunLooksAtTheTarget(t *testing.T) {
 }
 
 // A name that promises another format than is written is a slip.
-func TestATargetIsCalledWhatItIs(t *testing.T) {
+func TestATargetWithTheSuffixOfAnotherFormatIsRefused(t *testing.T) {
 	t.Chdir(workplace(t))
 	for _, c := range []struct {
 		args []string
@@ -164,7 +164,7 @@ func TestStandardOutputGetsWhatAFileWould(t *testing.T) {
 }
 
 // What is not made from its beginning to its end is refused before a byte is written.
-func TestWhatIsNoStreamIsNotWrittenToStandardOutput(t *testing.T) {
+func TestFormatsThatCannotStreamAreNotWrittenToStandardOutput(t *testing.T) {
 	t.Chdir(workplace(t))
 	for command, says := range map[string]string{
 		"convert --to npz tiny.gguf": "checksums before the tensors", "quantize --to nf4 model.safetensors": "cannot be written in one pass",

@@ -9,7 +9,7 @@ import (
 )
 
 // Both passes over a weight hold ranges of it, and no more.
-func TestForgettingHoldsLittle(t *testing.T) {
+func TestQuantizingHoldsOnlyRangesOfAWeight(t *testing.T) {
 	const rows, cols = 2048, 2048
 	m := bnbSource(t, map[string][]float32{"m.weight": wave(rows * cols)}, map[string][]int64{"m.weight": {rows, cols}})
 	for _, o := range []bnb.Layout{{Nested: true, Measure: true}, {Type: bnb.INT8}} {

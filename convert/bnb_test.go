@@ -86,7 +86,7 @@ func forget(t testing.TB, m tensor.Model, o bnb.Layout, threads, tile int) ([]by
 
 // The same numbers give the same tensors as bitsandbytes gives, for any number of
 // workers and any tile.
-func TestForgottenWeightsAreBitsandbytes(t *testing.T) {
+func TestQuantizedWeightsAreThoseOfBitsandbytes(t *testing.T) {
 	files, err := filepath.Glob("../quant/bnb/testdata/encode/*.safetensors")
 	if err != nil || len(files) < 30 {
 		t.Fatal(files, err)
@@ -191,7 +191,7 @@ func sameTensors(t *testing.T, want map[string][]byte, file []byte, e *convert.Q
 }
 
 // What is measured is what a reader of the file finds, and no worker changes it.
-func TestWhatIsLostIsMeasured(t *testing.T) {
+func TestReportedLossIsWhatAReaderFinds(t *testing.T) {
 	for _, o := range []bnb.Layout{
 		{Type: bnb.NF4}, {Type: bnb.NF4, Nested: true}, {Type: bnb.FP4, Block: 256}, {Type: bnb.FP4, Block: 32, Nested: true}, {Type: bnb.INT8},
 	} {
@@ -250,7 +250,7 @@ func decodeAll(t *testing.T, file []byte) []float32 {
 }
 
 // Rows that never end with a block of scales: those are held, and quantized last.
-func TestScalesOfOddRowsAreQuantizedLate(t *testing.T) {
+func TestScalesOfOddRowsAreQuantizedLast(t *testing.T) {
 	const rows, cols = 300, 1031 // a prime
 	numbers := wave(rows * cols)
 	odd := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {rows, cols}})
@@ -275,7 +275,7 @@ func TestScalesOfOddRowsAreQuantizedLate(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeForgottenIsRefused(t *testing.T) {
+func TestModelsThatBitsandbytesCannotHoldAreRefused(t *testing.T) {
 	bad := wave(128)
 	bad[77] = float32(math.NaN())
 	good := map[string][]int64{"m.weight": {2, 64}}
@@ -307,7 +307,7 @@ func TestWhatCannotBeForgottenIsRefused(t *testing.T) {
 }
 
 // A head has another name in memory than in the file of gpt_neox.
-func TestAHeadIsLeftAloneUnderBothOfItsNames(t *testing.T) {
+func TestASkippedHeadIsListedUnderBothOfItsNames(t *testing.T) {
 	names := map[string][]int64{"embed_out.weight": {4, 4}, "gpt_neox.layers.0.attention.dense.weight": {4, 4}}
 	m := bnbSource(t, map[string][]float32{"embed_out.weight": wave(16), "gpt_neox.layers.0.attention.dense.weight": wave(16)}, names)
 	if diff := cmp.Diff([]string{"embed_out", "lm_head"}, skipped(t, m)); diff != "" {
@@ -336,7 +336,7 @@ func skipped(t *testing.T, m tensor.Model) []string {
 }
 
 // A head that is tied is in no file, and in some types called as no other is.
-func TestAHeadThatNoFileHasIsLeftAlone(t *testing.T) {
+func TestATiedHeadIsListedAsSkipped(t *testing.T) {
 	const layer = "model.layers.0.attn.Wo.weight"
 	m := bnbSource(t, map[string][]float32{layer: wave(16)}, map[string][]int64{layer: {4, 4}})
 	if skip := skipped(t, withConfigs{m, `{"model_type": "modernbert"}`}); !slices.Contains(skip, "decoder") {
@@ -346,7 +346,7 @@ func TestAHeadThatNoFileHasIsLeftAlone(t *testing.T) {
 
 // transformers 5 makes three linear modules of torch's in_proj_weight in some classes: their numbers are
 // not quantized, and a name that others end with is not theirs.
-func TestPartsOfAnInputProjectionAreLeftAlone(t *testing.T) {
+func TestPartsOfAnInputProjectionAreNotQuantized(t *testing.T) {
 	const in, other = "vision_model.transformer.resblocks.0.attn.in_proj_weight", "model.layers.0.self_attn.q_proj.weight"
 	m := withConfigs{bnbSource(t, map[string][]float32{in: wave(48), other: wave(16)}, map[string][]int64{in: {12, 4}, other: {4, 4}}), `{"model_type": "step3p7"}`}
 	skip := skipped(t, m)
@@ -361,7 +361,7 @@ func TestPartsOfAnInputProjectionAreLeftAlone(t *testing.T) {
 }
 
 // Patterns for transformers mean what is left alone and nothing that is quantized.
-func TestTheListOfWhatIsLeftAlone(t *testing.T) {
+func TestPatternsOfSkippedModulesMatchNoQuantizedOne(t *testing.T) {
 	shapes := map[string][]int64{
 		"model.embed_tokens.weight": {4, 4}, "lm_head.weight": {4, 4}, "model.layers.0.mlp.gate.weight": {2, 4},
 		"model.layers.0.mlp.shared_expert_gate.weight": {1, 4}, "model.layers.0.mlp.experts.0.up_proj.weight": {4, 4},

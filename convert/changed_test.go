@@ -15,7 +15,7 @@ import (
 
 // A source that changed while it was converted is refused at the end, whatever its tensors
 // became on the way.
-func TestASourceThatChangedIsNoticedBelowEveryView(t *testing.T) {
+func TestASourceThatChangedIsNoticedThroughEveryView(t *testing.T) {
 	llamaCPP := convert.Options{Sink: convert.GGUF{RawNames: true}}
 	for name, view := range map[string]struct {
 		of func(*limits.Budget, tensor.Model) (tensor.Model, error)

@@ -55,7 +55,7 @@ func TestTheClassDecides(t *testing.T) {
 }
 
 // A class that no table has is said, and so are matrices that a type does not have by default.
-func TestWhatIsNotKnownIsSaid(t *testing.T) {
+func TestUnknownClassesAndMatricesAreReported(t *testing.T) {
 	matrix := typed{shape: []int64{64, 64}, plain: "F16"}
 	tensors := map[string]typed{"model.layers.0.self_attn.q_proj.weight": matrix, "model.layers.0.mlp.adapter.up_proj.weight": matrix, "score.weight": matrix}
 	for _, c := range []struct {
@@ -89,7 +89,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 }
 
 // What transformers does not load again of its own is said, of the format that it was seen in.
-func TestTypesThatTransformersDoesNotLoadAgain(t *testing.T) {
+func TestTypesThatTransformersDoesNotReloadAreReported(t *testing.T) {
 	matrix := typed{shape: []int64{64, 64}, plain: "F16"}
 	tensors := map[string]typed{"layers.0.self_attn.q_proj.weight": matrix, "layers.0.mlp.down_proj.weight": matrix}
 	for kind, breaks := range map[string]bool{"llama4_text": true, "qwen4_exp_text": true, "llama": false} {

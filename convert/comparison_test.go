@@ -26,7 +26,7 @@ func every() (list []convert.Quantizer) {
 }
 
 // All ways measured in one pass have the errors that each has when it is written.
-func TestWhatIsComparedIsWhatIsWritten(t *testing.T) {
+func TestComparedErrorsAreThoseOfTheWrittenFile(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	shapes := map[string][]int64{"a.weight": {128, 256}, "b.weight": {33, 40}, "c.q_proj.weight": {384, 128}, "d.weight": {0, 8}, "e": {7}}

@@ -64,7 +64,7 @@ func run(t *testing.T, b *limits.Budget, m tensor.Model, o convert.Options) []by
 
 // A file in which nothing is quantized comes out as the format's own encoder
 // writes it, whose bytes are those of the reference.
-func TestPlainFilesComeOutAsTheReferenceWritesThem(t *testing.T) {
+func TestUnquantizedFilesAreWrittenAsByTheReference(t *testing.T) {
 	files, err := filepath.Glob("../corpus/valid/safetensors/*.safetensors")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no files", err)

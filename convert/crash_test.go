@@ -131,7 +131,7 @@ const crashSource = "../testdata/demo/tiny.gguf"
 
 // Whenever the machine stops, the target is what it was or whole, and once the
 // conversion says that it is done it is whole for good.
-func TestACrashAtAnyStepLeavesTheOldOrTheNew(t *testing.T) {
+func TestACrashAtAnyStepLeavesTheOldOrTheNewFile(t *testing.T) {
 	for name, old := range map[string][]byte{"an old file": []byte("old"), "no file": nil} {
 		t.Run(name, func(t *testing.T) {
 			p := testPlan(t, crashSource)
@@ -177,7 +177,7 @@ func TestACrashAtAnyStepLeavesTheOldOrTheNew(t *testing.T) {
 }
 
 // A disk that fails at any step is an error of the system, and leaves the old.
-func TestAFullDiskLeavesTheOld(t *testing.T) {
+func TestADiskThatFailsAtAnyStepLeavesTheOldFile(t *testing.T) {
 	for _, step := range []string{"claim", "reserve", "write", "sync", "publish"} {
 		t.Run(step, func(t *testing.T) {
 			p := testPlan(t, crashSource)
@@ -199,7 +199,7 @@ func TestAFullDiskLeavesTheOld(t *testing.T) {
 }
 
 // A disk without room is found before anything is written.
-func TestRoomIsAskedForFirst(t *testing.T) {
+func TestDiskSpaceIsCheckedBeforeWriting(t *testing.T) {
 	p := testPlan(t, crashSource)
 	d := &small{newLazyDisk("", nil)}
 	if _, err := p.write(d, filepath.Join(t.TempDir(), "out"), false); wire.ClassOf(err) != wire.Internal || len(d.names) > 0 {

@@ -87,7 +87,7 @@ var neoxTensors = []string{
 }
 
 // llama.cpp asks for every tensor of this folder, biases too: without one of them there is no file.
-func TestEachTensorThatLlamaCPPAsksForIsMissed(t *testing.T) {
+func TestAFolderWithoutATensorThatLlamaCPPNeedsIsRefused(t *testing.T) {
 	b := account(t)
 	for i, left := range neoxTensors {
 		_, err := forms.LlamaCPP{TensorsAlone: true}.Model(b, countedFolder(t, b, fmt.Sprintf(neox, 2), slices.Delete(slices.Clone(neoxTensors), i, i+1)...))
@@ -114,7 +114,7 @@ func TestRowsOfHeadsAreGathered(t *testing.T) {
 
 // Names that are one with and without what may stand before them, members that no number
 // of rows comes of, and factors that are missing.
-func TestFurtherFamiliesRefuse(t *testing.T) {
+func TestHostileConfigurationsOfFamiliesAreRefused(t *testing.T) {
 	bloom := `{"architectures": ["BloomForCausalLM"], "hidden_size": 2, "n_head": 1, "n_layer": 1, "vocab_size": 1}`
 	next := `{"architectures": ["Qwen3NextForCausalLM"], "hidden_size": 2, "num_attention_heads": 1, "num_hidden_layers": 1, "vocab_size": 1, "linear_num_key_heads": %d, "linear_num_value_heads": %d, "linear_key_head_dim": 1, "linear_value_head_dim": %d}`
 	falcon := `{"architectures": ["FalconH1ForCausalLM"], "hidden_size": 2, "num_attention_heads": 1, "num_hidden_layers": 1, "vocab_size": 1, "embedding_multiplier": %s}`

@@ -131,7 +131,7 @@ func keyOf(t *testing.T, b *limits.Budget, file []byte, key string) any {
 }
 
 // Weights that are quantized already are quantized anew at the caller's word alone.
-func TestADecodedFolderIsQuantizedAnewAtTheCallersWord(t *testing.T) {
+func TestQuantizedWeightsAreQuantizedAgainOnlyOnRequest(t *testing.T) {
 	b := account(t)
 	source := folderOf(t, b, llamaOf(t, b, wideConfig, "", 64), convert.Options{Quantize: quantizerTo(t, "fp8"), Shard: 1 << 30})
 	m, err := forms.LlamaCPP{Pre: "default"}.Model(b, source)

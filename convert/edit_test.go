@@ -84,7 +84,7 @@ func TestInPlace(t *testing.T) {
 
 // A tensor that is no name of a type does not get a name under which HQQ's loader runs
 // it as Python.
-func TestNoNameThatIsEvaluated(t *testing.T) {
+func TestNamesThatAreEvaluatedAreNotWritten(t *testing.T) {
 	m, b := open(t, "../testdata/demo/model.safetensors")
 	renaming, err := convert.ParseRenaming("*=*.compute_dtype")
 	if err != nil {

@@ -71,7 +71,7 @@ func typedModel(t *testing.T, b *limits.Budget, modelType string, tensors map[st
 	return withConfigs{m, `{"model_type": "` + modelType + `"}`}
 }
 
-func TestWhatTransformersKeepsInFloat32(t *testing.T) {
+func TestParametersThatTransformersKeepsInFloat32StayFloat32(t *testing.T) {
 	data, err := os.ReadFile("../testdata/forget/types/float32.json")
 	if err != nil {
 		t.Fatal(err)

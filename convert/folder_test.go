@@ -101,7 +101,7 @@ func TestAFolderIsWhatTheReferencesWrite(t *testing.T) {
 	}
 }
 
-func TestCodeIsCopiedWhenItIsAskedFor(t *testing.T) {
+func TestCodeIsCopiedOnRequest(t *testing.T) {
 	to, _ := remember(t, llama, folderOptions, true)
 	if !slices.Contains(names(t, to), "modeling_llama.py") {
 		t.Error("no code")
@@ -162,7 +162,7 @@ func TestTheConfigurationNamesTheTarget(t *testing.T) {
 }
 
 // What a folder holds that would not be written is not lost to --force.
-func TestAFolderIsReplacedOnlyIfItHoldsAModel(t *testing.T) {
+func TestAFolderIsReplacedOnlyIfItContainsNothingButAModel(t *testing.T) {
 	m, b := open(t, llama)
 	p, err := convert.NewPlan(b, m, folderOptions)
 	if err != nil {

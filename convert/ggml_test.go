@@ -167,7 +167,7 @@ func matrixOf(t *testing.T, b *limits.Budget, name string, cols int) *ggml.Impor
 	return m
 }
 
-func TestWhatCannotBeQuantizedToGGUF(t *testing.T) {
+func TestModelsThatGGUFTypesCannotHoldAreRefused(t *testing.T) {
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()
 	b.Source(1 << 30)
@@ -198,7 +198,7 @@ func TestWhatCannotBeQuantizedToGGUF(t *testing.T) {
 
 // Rows that no block fits become F16, as llama-quantize has it; so does what is asked
 // for by name.
-func TestRowsThatNoBlockFits(t *testing.T) {
+func TestRowsThatBlocksDoNotDivideBecomeF16(t *testing.T) {
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()
 	b.Source(1 << 30)
@@ -247,7 +247,7 @@ func TestAnEmptyMatrixIsCopied(t *testing.T) {
 }
 
 // A weight with NaN is refused, left as it is, or made finite.
-func TestBlocksOfWhatHoldsNaN(t *testing.T) {
+func TestWeightsWithNaNAreRefusedKeptOrMadeFinite(t *testing.T) {
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()
 	b.Source(1 << 30)

@@ -28,7 +28,7 @@ func ossModel(t *testing.T, config string, shape ...int64) tensor.Model {
 	return withConfigs{m, config}
 }
 
-func TestWhatGptOssLeavesAlone(t *testing.T) {
+func TestWeightsOfGptOssThatStayUnquantized(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	const oss = `{"model_type": "gpt_oss"}`

@@ -21,7 +21,7 @@ func TestCodesInGroupsAreThoseOfTheLibraries(t *testing.T) {
 }
 
 // Loaders put the matrices of attention together under one number.
-func TestOneNumberStandsOverFusedMatrices(t *testing.T) {
+func TestFusedMatricesShareOneScale(t *testing.T) {
 	large := wave(32 * 64)
 	small := make([]float32, len(large))
 	for i, x := range large {
@@ -45,12 +45,12 @@ func TestOneNumberStandsOverFusedMatrices(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeStoredInGroups(t *testing.T) {
+func TestMatricesThatGroupsCannotHoldAreRefused(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	for _, f := range groupFormats() {
 		if f.Library == scaled.GptOss {
-			continue // it takes stacks of experts alone: TestWhatGptOssLeavesAlone
+			continue // it takes stacks of experts alone: TestWeightsOfGptOssThatStayUnquantized
 		}
 		for what, x := range map[string]float32{"NaN": float32(math.NaN()), "infinity": float32(math.Inf(-1))} {
 			numbers := wave(32 * 128)
@@ -81,7 +81,7 @@ func TestExtremeNumbersInGroups(t *testing.T) {
 	}
 }
 
-func TestMatricesThatNoGroupFits(t *testing.T) {
+func TestMatricesThatGroupsDoNotDivideAreRefused(t *testing.T) {
 	m := bnbSource(t, map[string][]float32{"m.weight": wave(8 * 40)}, map[string][]int64{"m.weight": {8, 40}})
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()

@@ -44,7 +44,7 @@ func TestPackedCodesOfClassesThatSetEveryWeight(t *testing.T) {
 // Some classes of transformers convert numbers to the type of a linear module's weight before they
 // enter it: if that is codes, they are bytes from then on. Such a module is left alone, unless it is
 // chosen or the format's modules say the type that they were made of.
-func TestAModuleWhoseTypeIsReadIsLeftAlone(t *testing.T) {
+func TestAModuleWhoseWeightTypeIsReadIsNotQuantized(t *testing.T) {
 	for _, c := range []struct {
 		config, module, to string
 		kept               bool

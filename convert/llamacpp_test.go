@@ -73,7 +73,7 @@ func llamaOf(t *testing.T, b *limits.Budget, config string, leave string, times 
 const llamaConfig = `{"architectures": ["LlamaForCausalLM"], "vocab_size": 3, "hidden_size": 4, "intermediate_size": 6, "num_hidden_layers": 1,
  "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 4}`
 
-func TestQueriesStandInPairs(t *testing.T) {
+func TestQueryAndKeyRowsAreReorderedForLlamaCPP(t *testing.T) {
 	b := account(t)
 	m, err := forms.LlamaCPP{Name: "x", Pre: "default"}.Model(b, llamaOfOneLayer(t, b, llamaConfig, ""))
 	if err != nil {
@@ -105,7 +105,7 @@ func TestQueriesStandInPairs(t *testing.T) {
 	}
 }
 
-func TestWhatARowDoesNotExplainIsRefused(t *testing.T) {
+func TestConfigurationsThatARowDoesNotCoverAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, old, new, leave string
 		class                 wire.Class

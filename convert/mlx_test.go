@@ -121,7 +121,7 @@ func TestGGUFBecomesMLX(t *testing.T) {
 	}
 }
 
-func TestWhatMLXDoesNotExplainIsRefused(t *testing.T) {
+func TestMLXFoldersWithUnknownPartsAreRefused(t *testing.T) {
 	folder := func(config string, change func(*safetensors.File)) func(*limits.Budget) tensor.Model {
 		return func(b *limits.Budget) tensor.Model {
 			m := llamaOf(t, b, config, "", 1)

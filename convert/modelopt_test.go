@@ -10,7 +10,7 @@ import (
 
 // What ModelOpt's default configuration leaves alone is left alone in its formats, unless it is
 // chosen by name; crosscheck/targets.py compares with its export of Qwen2-MoE.
-func TestWhatModelOptLeavesAlone(t *testing.T) {
+func TestWeightsThatModelOptSkipsStayUnquantized(t *testing.T) {
 	const kept = "model.layers.0.mlp.shared_expert_gate.weight"
 	matrix := typed{shape: []int64{128, 128}, plain: "BF16"}
 	tensors := map[string]typed{"model.layers.0.mlp.shared_expert.gate_proj.weight": matrix, kept: matrix}

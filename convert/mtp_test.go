@@ -80,7 +80,7 @@ func glmOf(t *testing.T, b *limits.Budget, keep func(string) bool) tensor.Model 
 
 // transformers saves GLM 4.5 without the layer that predicts further tokens. The file has the
 // keys of the model with it, as the converter's, and no tensor of it.
-func TestALayerOfFurtherTokensMayBeMissing(t *testing.T) {
+func TestAMultiTokenPredictionLayerMayBeMissing(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		keep    func(string) bool

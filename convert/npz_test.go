@@ -13,7 +13,7 @@ import (
 
 // An archive that numpy.savez wrote comes out as it is, byte for byte, if its
 // arrays lie in memory as they are written.
-func TestArchivesComeOutAsNumPyWritesThem(t *testing.T) {
+func TestArchivesAreWrittenAsByNumPy(t *testing.T) {
 	files, err := filepath.Glob("../corpus/valid/npz/*.npz")
 	if err != nil {
 		t.Fatal(err)

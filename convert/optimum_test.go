@@ -13,7 +13,7 @@ import (
 )
 
 // What keeps transformers from loading GPTQ and AWQ is said of the types that it is known of.
-func TestWhatKeepsCodesFromLoadingIsSaid(t *testing.T) {
+func TestTypesThatDoNotLoadGPTQAndAWQAreReported(t *testing.T) {
 	matrix := typed{shape: []int64{128, 128}, plain: "F16"}
 	for _, c := range []struct{ kind, format, name, says string }{
 		{"t5", "gptq", "decoder.block.0.layer.0.SelfAttention.q", "SelfAttention.q by hand"},

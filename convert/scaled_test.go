@@ -146,7 +146,7 @@ func TestScalesOfLongRows(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeStoredUnderScales(t *testing.T) {
+func TestMatricesThatScaledFormatsCannotHoldAreRefused(t *testing.T) {
 	for what, x := range map[string]float32{"NaN": float32(math.NaN()), "infinity": float32(math.Inf(1)), "reciprocal": 1e-40} {
 		numbers := make([]float32, 128*128)
 		numbers[300] = x
@@ -170,7 +170,7 @@ func (m withMeta) Format() string               { return safetensors.Format }
 func (m withMeta) Meta() iter.Seq2[string, any] { return maps.All(m.meta) }
 
 // Metadata of the source stay, but under names that descriptions of weights need.
-func TestMetadataStayBesideThoseOfTorchAO(t *testing.T) {
+func TestMetadataOfTheSourceAreKeptWithThoseOfTorchAO(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	m := bnbSource(t, map[string][]float32{"m.weight": wave(64 * 128)}, map[string][]int64{"m.weight": {64, 128}})

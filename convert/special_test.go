@@ -38,7 +38,7 @@ func e4m3(code byte) float64 {
 // Blocks of FP8 under scales that make NaN, infinities, and numbers that only
 // float32 holds: each is counted as what it is, for every target, any number of
 // workers and any tile.
-func TestWhatIsNoNumberIsCounted(t *testing.T) {
+func TestNaNAndInfinitiesAreCounted(t *testing.T) {
 	const rows, cols, block = 512, 384, 128
 	scales := []float32{1, 300, float32(math.NaN()), 1, 1, float32(math.Inf(-1)), 3e38, 1, 0x1.FEp127 / 448, 1e-40, 0x1.FF8p119 / 1.75, 1}
 	codes := make([]byte, rows*cols)
@@ -99,7 +99,7 @@ func TestWhatIsNoNumberIsCounted(t *testing.T) {
 
 // A conversion may be told to fail where numbers are lost: its target is then
 // what it was, and nothing is left beside it.
-func TestOverflowLeavesTheTarget(t *testing.T) {
+func TestAFailureOnOverflowLeavesTheTarget(t *testing.T) {
 	const rows, cols = 128, 128
 	codes, old := bytes.Repeat([]byte{0x7E}, rows*cols), "\x02\x00\x00\x00\x00\x00\x00\x00{}"
 	for scale, class := range map[float32]parser.Class{1: parser.OK, 1000: parser.Unsupported} {

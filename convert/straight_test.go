@@ -48,7 +48,7 @@ func inStorage(rows, cols int64, numbers []float32, strides []int64, offset int6
 }
 
 // However the numbers of a matrix are stored, the same tensors are made of them.
-func TestWhatIsStoredOtherwiseIsForgottenAlike(t *testing.T) {
+func TestQuantizingIgnoresHowAMatrixIsStored(t *testing.T) {
 	sizes := [][2]int64{{96, 160}, {200, 64}, {33, 128}}
 	if !raceEnabled && effort.Whole() {
 		sizes = append(sizes, [2]int64{4352, 4096}) // more than is held: read in strips

@@ -48,7 +48,7 @@ func allBodies(t *testing.T, m tensor.Model) map[string]string {
 	return out
 }
 
-func TestTheWayBackGivesTheFolder(t *testing.T) {
+func TestAFolderConvertedToGGUFAndBackIsTheSame(t *testing.T) {
 	b := account(t)
 	back, err := forms.Transformers{}.Model(b, ggufOfOneLayer(t, b, nil, nil))
 	if err != nil {
@@ -85,7 +85,7 @@ func TestTheWayBackGivesTheFolder(t *testing.T) {
 	}
 }
 
-func TestWhatTheKeysDoNotExplainIsRefused(t *testing.T) {
+func TestKeysThatNoRuleCoversAreRefused(t *testing.T) {
 	set := func(key string, value any) func([]convert.Entry) ([]convert.Entry, error) {
 		return func(list []convert.Entry) ([]convert.Entry, error) {
 			list = slices.DeleteFunc(list, func(e convert.Entry) bool { return e.Key == key })
@@ -129,7 +129,7 @@ func TestWhatTheKeysDoNotExplainIsRefused(t *testing.T) {
 }
 
 // A tokenizer that cannot be made again is left out, and said to be.
-func TestATokenizerThatIsLostIsSaid(t *testing.T) {
+func TestATokenizerThatCannotBeRebuiltIsReported(t *testing.T) {
 	for _, c := range []struct{ name, key, value, want string }{
 		{"a pre-tokenizer that is not known", "tokenizer.ggml.pre", "odd", "no pre-tokenizer is known"},
 		{"a kind that is not known", "tokenizer.ggml.model", "rwkv", "a tokenizer of the kind"},

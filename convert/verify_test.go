@@ -14,7 +14,7 @@ import (
 
 // An archive in which one byte of any member is wrong is refused, as Verify
 // refuses it, whatever the tensors that are asked for.
-func TestNoByteOfAnArchiveIsTakenOnTrust(t *testing.T) {
+func TestEveryByteOfAnArchiveIsVerified(t *testing.T) {
 	tries := effort.Of(100, 400)
 	if testing.Short() {
 		tries = 50

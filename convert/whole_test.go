@@ -40,7 +40,7 @@ func experts(layers map[int]int64) map[string][2]int64 {
 
 // vLLM and SGLang fuse the members of a group, and raise if one is quantized and another is not;
 // transformers joins experts. crosscheck/loads.py loads such models.
-func TestAGroupIsQuantizedWholeOrKeptWhole(t *testing.T) {
+func TestAFusedGroupIsQuantizedWholeOrNotAtAll(t *testing.T) {
 	const attn, mlp = "model.layers.0.self_attn.", "model.layers.0.mlp."
 	latent := map[string][2]int64{attn + "q_a_proj": {128, 128}, attn + "kv_a_proj_with_mqa": {576, 128}, attn + "o_proj": {128, 128}}
 	grouped := map[string][2]int64{attn + "q_proj": {384, 128}, attn + "k_proj": {96, 128}, attn + "v_proj": {96, 128}, attn + "o_proj": {128, 384}, mlp + "gate_proj": {256, 128}, mlp + "up_proj": {256, 128}, mlp + "down_proj": {128, 256}}
@@ -137,7 +137,7 @@ func TestGroupsThatALoaderWouldNotTakeAreRefused(t *testing.T) {
 }
 
 // bitsandbytes in transformers fuses nothing: there a name chooses one matrix.
-func TestBitsandbytesTakesMatricesOneByOne(t *testing.T) {
+func TestBitsandbytesChoosesMatricesOneByOne(t *testing.T) {
 	b := account(t)
 	attention := map[string][2]int64{"model.layers.0.self_attn.q_proj": {128, 128}, "model.layers.0.self_attn.k_proj": {128, 128}}
 	p, err := convert.NewPlan(b, typedModel(t, b, "llama", shaped(attention)), convert.Options{Quantize: bnb.Layout{Exclude: func(name string) bool { return strings.Contains(name, "k_proj") }}})
@@ -186,7 +186,7 @@ func TestAWeightWithNaNDoesNotSplitItsGroup(t *testing.T) {
 }
 
 // What is said of loaders comes from what was tried and read, and of a newer version nothing is known.
-func TestWhatIsKnownOfLoaders(t *testing.T) {
+func TestFactsAboutLoadersHaveAVersion(t *testing.T) {
 	dense := map[string][2]int64{"model.layers.0.self_attn.o_proj": {128, 128}}
 	for _, c := range []struct{ name, config, to, want string }{
 		{"all known", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "w4a16", "transformers loads, vLLM read, SGLang read"},
@@ -253,7 +253,7 @@ func TestAHeadThatIsInNoFileIsIgnored(t *testing.T) {
 
 // By default transformers builds modules that have codes and no weight, under the names of memory:
 // what it would set by hand, or not find left alone, is said. crosscheck/loads.py loads such models.
-func TestWhatCompressedTensorsDoesNotLoadByDefaultIsSaid(t *testing.T) {
+func TestTypesThatCompressedTensorsDoesNotLoadAreReported(t *testing.T) {
 	for _, c := range []struct {
 		kind, to string
 		matrices map[string][2]int64

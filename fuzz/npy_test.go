@@ -80,7 +80,7 @@ func npyFrom(plan []byte) []byte {
 }
 
 // Some of the built files must be accepted, or the target tests the door.
-func TestBuiltArraysGetPastTheDoor(t *testing.T) {
+func TestBuiltArraysAreOftenAccepted(t *testing.T) {
 	accepted, built := 0, 0
 	for version := range byte(3) {
 		for typ := range byte(len(npyTypes)) {

@@ -290,7 +290,7 @@ var pickleCeilings = map[limits.Axis]func(*limits.Policy, int64){
 
 // Fragments that fit by chance come further than a damaged plan: some are taken,
 // some are refused for each reason.
-func TestFragmentsRunAlikeInLoadAndScan(t *testing.T) {
+func TestFragmentsRunTheSameInLoadAndScan(t *testing.T) {
 	ends := map[wire.Class]int{}
 	total := effort.Of(4000, 20000)
 	for seed := range total {

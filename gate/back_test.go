@@ -13,7 +13,7 @@ import (
 
 // A host that keeps one account for all of its files does not run dry: a judgement holds
 // nothing once its verdict, or its stream, is closed.
-func TestAVerdictThatIsClosedHoldsNothing(t *testing.T) {
+func TestAClosedVerdictHoldsNoMemory(t *testing.T) {
 	b := limitstest.Host(t, limits.Policy{Timeout: limits.NoTimeout, MaxSteps: 1 << 40})
 	accepted, refused, early := 0, 0, 0
 	judge := func(format, name string, data []byte) {

@@ -10,7 +10,7 @@ import (
 )
 
 // What no exception may set aside no baseline keeps.
-func TestWhatABaselineKeeps(t *testing.T) {
+func TestABaselineKeepsOnlyWhatAnExceptionMayIgnore(t *testing.T) {
 	for _, c := range []struct {
 		what, name, data string
 		digest, keeps    bool

@@ -25,7 +25,7 @@ func (z *zeros) ReadAt(p []byte, off int64) (int, error) {
 var _ io.ReaderAt = (*zeros)(nil)
 
 // Bodies are called verified where they were read and held to something.
-func TestBodiesAreCalledWhatTheyAre(t *testing.T) {
+func TestDataIsCalledVerifiedOnlyIfItWasChecked(t *testing.T) {
 	const n = 6 << 30
 	text := `{"a":{"dtype":"U8","shape":[6442450944],"data_offsets":[0,6442450944]}}`
 	file := &zeros{head: header(uint64(len(text)), text)}

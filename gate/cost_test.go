@@ -25,7 +25,7 @@ func worked(t *testing.T, name, data string) (int64, *gate.Verdict) {
 	return b.Worked(), v
 }
 
-func TestEachContentOfAnArchiveIsPaid(t *testing.T) {
+func TestEachMemberOfAnArchiveCostsSteps(t *testing.T) {
 	of := func(n int) int64 {
 		var list []member
 		for i := range n {
@@ -40,7 +40,7 @@ func TestEachContentOfAnArchiveIsPaid(t *testing.T) {
 	}
 }
 
-func TestEachFileOfAFolderIsPaid(t *testing.T) {
+func TestEachFileOfAFolderCostsSteps(t *testing.T) {
 	if steps, _ := worked(t, "a.txt", "x"); steps < 200 || steps > 400 {
 		t.Errorf("a file of one byte costs %d steps", steps)
 	}
@@ -62,7 +62,7 @@ func TestTextsCostTheSameForEachByte(t *testing.T) {
 	}
 }
 
-func TestTextsInAPackedFileHaveLittleGrace(t *testing.T) {
+func TestTextsInAPackedFileAreBoundedByItsSize(t *testing.T) {
 	long := `{"a":[` + strings.Repeat("1,", 1<<20) + "1]}"
 	short := `{"a":[` + strings.Repeat("1,", 1<<18) + "1]}"
 	var several []member

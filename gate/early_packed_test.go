@@ -26,7 +26,7 @@ func framed(text string) string {
 
 // What packs a model is refused by what has come, by the rule that refuses the whole;
 // what could still be accepted is not.
-func TestArchivesAreRefusedWhileTheyCome(t *testing.T) {
+func TestArchivesAreRefusedWhileTheyArrive(t *testing.T) {
 	rest := strings.Repeat("x", 1<<20)
 	noise := member{"noise.safetensors", header(uint64(61), `{"a":{"dtype":"U8","shape":[1048576],"data_offsets":[0,1048576]}}`[:61]) + rest}
 	flags := func(s string, at int, c byte) string { return s[:at] + string([]byte{c}) + s[at+1:] }

@@ -25,7 +25,7 @@ const elsewhere = "GATE_ELSEWHERE"
 // JSON whatever the number of processors, the time zone, the language, the folder, the
 // features of the processor that Go uses, the order of the files, and what is judged at
 // the same time.
-func TestAVerdictIsTheSameElsewhere(t *testing.T) {
+func TestAVerdictDoesNotDependOnTheMachine(t *testing.T) {
 	how := os.Getenv(elsewhere)
 	here := verdicts(t, how)
 	if how != "" {

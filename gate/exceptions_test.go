@@ -19,7 +19,7 @@ func manyExceptions(n int) (list []Exception) {
 
 // Counted, not timed: with a comparison per entry a baseline of a folder costs the square
 // of its files.
-func TestAFileIsComparedWithItsOwnExceptionsAlone(t *testing.T) {
+func TestAFileIsComparedOnlyWithItsOwnExceptions(t *testing.T) {
 	for _, n := range []int{10, 10_000} {
 		g := (&Gate{Policy: Policy{Ignore: append(manyExceptions(n), Exception{Rule: "*", Path: "*.json", Reason: "a pattern"})}}).indexed()
 		v := g.draft("models/7.json")
@@ -38,7 +38,7 @@ func TestAFileIsComparedWithItsOwnExceptionsAlone(t *testing.T) {
 	}
 }
 
-func TestARuleIsLookedUpAmongThoseThatBeginLikeIt(t *testing.T) {
+func TestRulesAreLookedUpByTheirPrefix(t *testing.T) {
 	if n := len(rulesLike("pickle.global")); n != 1 {
 		t.Errorf("an identifier is compared with %d rules", n)
 	}

@@ -63,7 +63,7 @@ func streamed(t *testing.T, text, name string) string {
 
 // A ZIP archive that its first member refuses is refused for that when it is whole,
 // too, wherever in the member's header the reason stands, and though its end is missing.
-func TestTheFirstMemberGoesBeforeTheEnd(t *testing.T) {
+func TestTheFirstMemberIsJudgedBeforeTheEndRecord(t *testing.T) {
 	for _, n := range []int{1, 40, 70, 300, 4000, 5000} {
 		name := strings.Repeat("n", n-1) + "\x01"
 		header := "PK\x03\x04" + strings.Repeat("\x00", 22) + string(binary.LittleEndian.AppendUint16(nil, uint16(n))) + "\x00\x00" + name

@@ -95,7 +95,7 @@ func TestAFolderIsAcceptedAsAWhole(t *testing.T) {
 	}
 }
 
-func TestWhatAFolderHolds(t *testing.T) {
+func TestVerdictsOfFoldersByTheirFiles(t *testing.T) {
 	const tiny = "\x02\x00\x00\x00\x00\x00\x00\x00{}"
 	for what, tc := range map[string]struct {
 		files    map[string]string
@@ -129,7 +129,7 @@ func TestWhatAFolderHolds(t *testing.T) {
 }
 
 // Texts alone are accepted of whoever says that they need no model with them.
-func TestTextsNeedNoModelIfTheirSenderSaysSo(t *testing.T) {
+func TestTextsAreAcceptedWithoutAModelOnRequest(t *testing.T) {
 	texts := map[string]string{"config.json": "{}", "README.md": "# a\n"}
 	for beside, class := range map[bool]wire.Class{false: wire.Unsupported, true: wire.OK} {
 		if v := checkFolder(t, &gate.Gate{Digest: true}, texts, gate.Hint{Name: "m", Beside: beside}); v.Class() != class || v.Accepted() != beside {

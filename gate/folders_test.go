@@ -110,7 +110,7 @@ func TestFoldersWithALivePickleFail(t *testing.T) {
 }
 
 // A name that is a digest is held against the content, wherever it stands.
-func TestNamesThatAreDigestsAreHeldAgainstTheContent(t *testing.T) {
+func TestNamesThatAreDigestsAreComparedWithTheContent(t *testing.T) {
 	git := func(data string) string {
 		s := sha1.Sum([]byte(fmt.Sprintf("blob %d\x00%s", len(data), data)))
 		return hex.EncodeToString(s[:])
@@ -154,7 +154,7 @@ func TestNamesThatAreDigestsAreHeldAgainstTheContent(t *testing.T) {
 }
 
 // What lies beside a model, and asks for code.
-func TestTextsBesideAModelAreLookedThrough(t *testing.T) {
+func TestTextsBesideAModelAreJudged(t *testing.T) {
 	root := lay(t, map[string]string{
 		"chat_template.jinja": "{{ ''.__class__ }}", "config.json": `{"auto_map": {"AutoModel": "modeling_x.M"}}`, "modeling_x.py": "import os\n",
 		"tokenizer.json": `{"model": {"vocab": {"chat_template": 1}}}`, "m.safetensors": empty,

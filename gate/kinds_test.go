@@ -59,7 +59,7 @@ func TestAnInventedMemberIsRefusedInEveryKindOfFolder(t *testing.T) {
 // A folder is of a kind by the files that its library knows it by, and its parts are too. Weights
 // alone are a kind; a text with members in any other folder is told, and refused by upload and
 // strict.
-func TestAFolderIsOfAKindOrItsTextsAreTold(t *testing.T) {
+func TestAFolderHasAKindOrItsTextsAreReported(t *testing.T) {
 	header := `{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`
 	model := []byte(string(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))) + header + "\x01\x02\x03\x04")
 	for _, c := range []struct {
@@ -110,7 +110,7 @@ func TestAFolderIsOfAKindOrItsTextsAreTold(t *testing.T) {
 
 // A model of skops is of a kind by its own name, wherever it lies: its schema is no text that nothing
 // reads. The same archive of another name is none.
-func TestAnArchiveIsOfAKindByItsName(t *testing.T) {
+func TestTheNameOfAnArchiveDecidesItsKind(t *testing.T) {
 	var model bytes.Buffer
 	z := zip.NewWriter(&model)
 	w, err := z.Create("schema.json")

@@ -11,7 +11,7 @@ import (
 )
 
 // A policy that allows what honest files need accepts these files, and no hostile one.
-func TestWhatFilesNeedAdmitsNoHostileOne(t *testing.T) {
+func TestLearnedPoliciesAdmitNoHostileFile(t *testing.T) {
 	files, err := filepath.Glob("../testdata/gate/trainer/*.bin")
 	if err != nil || len(files) < 2 {
 		t.Fatal(files, err)

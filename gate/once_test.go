@@ -60,7 +60,7 @@ func counting(t *testing.T, data []byte, h gate.Hint) *tallied {
 }
 
 // Whatever a file is, nobody asks twice what it begins as.
-func TestAFileIsAskedOnceWhatItIs(t *testing.T) {
+func TestAFileIsIdentifiedOnce(t *testing.T) {
 	one := func(path string, data []byte, name string) {
 		for _, h := range []gate.Hint{{}, {Name: name}, {Name: name, Beside: true}, {Name: "m.bin", Beside: true}, {Name: "m.onnx", Beside: true}, {Name: "m.pkl"}} {
 			if c := counting(t, data, h); c.first > 2 {

@@ -9,7 +9,7 @@ import (
 
 // A verdict says which loaders would open a file, and as what, whether or not it is
 // accepted: crosscheck/loaders.py asks the loaders themselves.
-func TestLoadersAndWhatTheyTakeAFileFor(t *testing.T) {
+func TestAVerdictListsTheLoadersOfAFile(t *testing.T) {
 	program := []member{{"p/data.pkl", "\x80\x02}."}, {"p/constants.pkl", "\x80\x02)."}, {"p/code/a.py", ""}}
 	for _, tc := range []struct{ name, data, want string }{
 		{"m.pt", valid(t, "pth", "tied.pt"), "torch.load: a checkpoint, numpy.load: an archive of members, zipfile: an archive"},

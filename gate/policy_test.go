@@ -81,7 +81,7 @@ func TestPoliciesAllowFormatsTypesAndSchemes(t *testing.T) {
 	}
 }
 
-func TestSchemesAreHeldToThePolicy(t *testing.T) {
+func TestSchemesMustBeAllowedByThePolicy(t *testing.T) {
 	paths, err := filepath.Glob("../quant/*/testdata/*/*.safetensors")
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestExceptionsAreReported(t *testing.T) {
 	}
 }
 
-func TestPoliciesThatNobodyCouldMean(t *testing.T) {
+func TestInvalidPoliciesAreRefused(t *testing.T) {
 	for _, bad := range []string{
 		`{"formats": "gguf"}`, `{"formats": ["t7"]}`, `{"formats": ["gguf", "gguf"]}`, `{"formats": null}`, `{"dtypes": ["f32"]}`, `{"schemes": ["GPTQ2"]}`,
 		`{"pickle": "yes"}`, `{"pickle": true}`, `{"allow_globals": ["os.system"]}`, `{"allow_globals": ["builtins.eval"]}`, `{"allow_globals": ["torch.*"]}`,
@@ -297,7 +297,7 @@ func TestEveryMemberIsReadAsItIsWritten(t *testing.T) {
 	}
 }
 
-func TestSetsOfGlobalsAreNoDanger(t *testing.T) {
+func TestClassSetsAdmitNoDangerousGlobals(t *testing.T) {
 	for name, list := range gate.GlobalSets() {
 		if !slices.IsSorted(list) || len(list) == 0 {
 			t.Errorf("%s: %v", name, list)

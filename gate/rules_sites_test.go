@@ -66,7 +66,7 @@ func ruleAt(n ast.Node) (rule, cause string) {
 
 // The table has a row for each rule that a reader names, of the same cause, and no
 // other row.
-func TestEachRuleHasItsPlaceAndItsRow(t *testing.T) {
+func TestEachRuleHasOneSourceAndOneRow(t *testing.T) {
 	names := map[*wire.Cause]string{
 		wire.ErrMagic: "ErrMagic", wire.ErrSyntax: "ErrSyntax", wire.ErrRange: "ErrRange", wire.ErrOverflow: "ErrOverflow",
 		wire.ErrOverlap: "ErrOverlap", wire.ErrGap: "ErrGap", wire.ErrAlign: "ErrAlign", wire.ErrDuplicate: "ErrDuplicate",

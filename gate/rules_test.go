@@ -31,7 +31,7 @@ func TestExceptionsNameRulesAndGroups(t *testing.T) {
 
 // A finding for which the limits refuse a file ends the judgement: its name alone does
 // not set it aside.
-func TestAFindingThatTheLimitsRefuseIsNoMatterOfNames(t *testing.T) {
+func TestFindingsRefusedByTheLimitsCannotBeIgnoredByName(t *testing.T) {
 	p := gate.Policy{Limits: limits.Policy{RefuseFindings: []string{"detect.name"}}, Ignore: []gate.Exception{{Rule: "detect.name", Path: "*", Reason: "r"}}}
 	v, _ := check(t, gate.Gate{Policy: p}, empty, gate.Hint{Name: "file.gguf"})
 	if list := v.Refusals(); v.Accepted() || len(list) != 1 || list[0].Rule != "detect.name" || list[0].Group == "" {

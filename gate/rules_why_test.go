@@ -9,7 +9,7 @@ import (
 
 // Every rule says why it matters and how a policy allows it, and what it shows of a policy is
 // one: of an exception, one that applies.
-func TestEveryRuleSaysWhyAndHowItIsAllowed(t *testing.T) {
+func TestEveryRuleExplainsWhyAndHowToAllowIt(t *testing.T) {
 	const digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	for _, r := range gate.Rules() {
 		if r.Why == "" || r.Why == r.Title || r.Why == r.Advice {

@@ -94,7 +94,7 @@ func pad(s string, n int) string { return s + strings.Repeat(" ", n-len(s)) }
 
 // Nothing that is accepted when it is whole is refused while it comes, whether or
 // not its size is known.
-func TestStreamsTakeWhatIsAccepted(t *testing.T) {
+func TestStreamsRefuseNothingThatIsAcceptedWhole(t *testing.T) {
 	for _, format := range corpus.Formats() {
 		for _, seed := range corpus.Valid(format) {
 			g := gate.Gate{}
@@ -116,7 +116,7 @@ func TestStreamsTakeWhatIsAccepted(t *testing.T) {
 }
 
 // An exception for one content is known when all of it is there, not before.
-func TestStreamsWaitForTheDigest(t *testing.T) {
+func TestStreamsWaitForTheDigestOfAnException(t *testing.T) {
 	p := gate.Policy{Ignore: []gate.Exception{{Rule: "pickle.*", SHA256: strings.Repeat("0", 64), Path: "known/*", Reason: "r"}}}
 	g := gate.New(p)
 	for name, refused := range map[string]bool{"known/m.pkl": false, "m.pkl": true} {

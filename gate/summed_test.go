@@ -55,7 +55,7 @@ func arrays(t *testing.T) string {
 // The digest is made of what is read for the verdict: a file is read once with it as
 // without, and whatever the order in which its parts are looked at, it is that of the
 // file.
-func TestDigestsAreMadeOfWhatIsRead(t *testing.T) {
+func TestDigestsAreComputedWhileTheFileIsRead(t *testing.T) {
 	text := fmt.Sprintf(`{"a":{"dtype":"U8","shape":[%d],"data_offsets":[0,%d]}}`, 1<<21, 1<<21)
 	for what, data := range map[string]string{
 		"m.npz":         arrays(t),

@@ -111,7 +111,7 @@ const (
 )
 
 // What packs a pickle that runs something, and what the verdict names.
-func TestWhatIsPackedIsJudgedAsIfItStoodAlone(t *testing.T) {
+func TestPackedContentIsJudgedLikeAPlainFile(t *testing.T) {
 	one := member{"inner/model.bin", evil}
 	read := member{"README.md", "a note\n"}
 	bz, err := base64.StdEncoding.DecodeString(evilBzip2)
@@ -230,7 +230,7 @@ func TestALargeStreamIsReadInLittleMemory(t *testing.T) {
 }
 
 // A stream cannot tell more of what is packed than that it is.
-func TestStreamsLetWhatIsPackedCome(t *testing.T) {
+func TestStreamsDoNotRefusePackedContent(t *testing.T) {
 	data := gzipped(t, tarred(t, member{"m.safetensors", empty}, member{"big", strings.Repeat("a text of many words\n", 1<<14)}))
 	for _, name := range []string{"a.tar.gz", "x"} {
 		for _, size := range []int64{int64(len(data)), -1} {

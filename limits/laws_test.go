@@ -13,7 +13,7 @@ import (
 )
 
 // What nobody opened holds nothing, has charged nothing and leaves nothing.
-func TestWhatIsNotThereCountsNothing(t *testing.T) {
+func TestNilAndZeroAccountsCountNothing(t *testing.T) {
 	for _, nothing := range []any{(*limits.Budget)(nil), &limits.Budget{}, (*limits.Workspace)(nil), &limits.Workspace{}} {
 		v := reflect.ValueOf(nothing)
 		for i := range v.NumMethod() {

@@ -9,7 +9,7 @@ import (
 )
 
 // Every step of an operation and of its parts is told to the meter, before it is used.
-func TestAMeterIsToldOfEveryStep(t *testing.T) {
+func TestAMeterSeesEveryStep(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	b := limits.Policy{MaxSteps: 10_000}.Budget(ctx)
 	defer b.Close()

@@ -217,7 +217,7 @@ func TestANegativeAmountIsRefused(t *testing.T) {
 }
 
 // Measured before: Drop(100) on a fresh account made room for 100 more.
-func TestMoreThanIsHeldIsNotGivenBack(t *testing.T) {
+func TestReturningMoreThanWasChargedIsRefused(t *testing.T) {
 	host := limitstest.Host(t, limits.Policy{MaxTotalBytes: 100, MaxDepth: 2})
 	b := host.Child(limits.Policy{MaxTotalBytes: 50, MaxDepth: 1})
 	defer b.Close()

@@ -70,7 +70,7 @@ func TestSizesThatNoAddressHas(t *testing.T) {
 
 // What there is no account for has no children, and what is refused twice is refused for the
 // first reason.
-func TestAccountsThatAreNone(t *testing.T) {
+func TestNilAccountsHaveNoChildrenAndTheFirstReasonStays(t *testing.T) {
 	var none *limits.Budget
 	if n := none.Children() + new(limits.Budget).Children(); n != 0 {
 		t.Errorf("%d children", n)
@@ -84,7 +84,7 @@ func TestAccountsThatAreNone(t *testing.T) {
 }
 
 // A number that is none comes with an error and is zero.
-func TestNumbersThatAreNone(t *testing.T) {
+func TestInvalidNumbersAreRefused(t *testing.T) {
 	for _, text := range []string{"", "x", "-1", "+1", "1 ", "9223372036854775808"} {
 		if n, err := limits.ParseCount(text); err == nil || n != 0 {
 			t.Errorf("%q: %d, %v", text, n, err)

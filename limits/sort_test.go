@@ -35,7 +35,7 @@ func TestASortStopsComparingWhenItsTimeEnds(t *testing.T) {
 	}
 }
 
-func TestASortIsPaidAndStable(t *testing.T) {
+func TestASortCostsStepsAndIsStable(t *testing.T) {
 	b := limitstest.Open(t, limits.Policy{})
 	list := make([][2]int, 1000)
 	for i := range list {

@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
-func TestAWorkspaceGivesBackAllButWhatIsKept(t *testing.T) {
+func TestAWorkspaceReturnsAllThatIsNotKept(t *testing.T) {
 	b := limitstest.Open(t, limits.Policy{})
 	w := b.Workspace()
 	s, err := limits.Make[uint32](&w, 10)

@@ -36,7 +36,7 @@ func use(t *testing.T, b *limits.Budget, name string, m tensor.Model, err error)
 
 // A host that keeps one account for all of its models does not run dry: what a model held is
 // back when it is closed, and what a file held that is no model is back at once.
-func TestAModelThatIsClosedHoldsNothing(t *testing.T) {
+func TestAClosedModelHoldsNoMemory(t *testing.T) {
 	dir := t.TempDir()
 	for _, format := range corpus.Formats() {
 		b := limitstest.Host(t, limits.Policy{})

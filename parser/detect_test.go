@@ -124,7 +124,7 @@ func TestDetectKnowsEveryHonestFile(t *testing.T) {
 }
 
 // What people have instead of a model, by the row of Recognized that names it.
-func TestWhatIsNoModelIsNamed(t *testing.T) {
+func TestFilesThatAreNotModelsAreNamed(t *testing.T) {
 	zeros := strings.Repeat("\x00", 64)
 	cases := []struct{ name, what, data string }{
 		{"a Git LFS pointer", "Git LFS pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 132735\n"},
@@ -323,7 +323,7 @@ func codes(m tensor.Model) []string {
 
 // Detection costs an account nothing, whatever the archive's directory holds.
 // A shard is opened by the parser of its set, and is no archive either.
-func TestAShardOfASetIsNoArchive(t *testing.T) {
+func TestAShardOfASetIsNotAnArchive(t *testing.T) {
 	const name, index = "model-00001-of-00001.safetensors", "model.safetensors.index.json"
 	end := "PK\x05\x06" + strings.Repeat("\x00", 18) + "x"
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 )
 
 // HQQ's loader runs the text of these tensors in whatever format they came.
-func TestWhatIsEvaluatedIsJudgedInEveryFormat(t *testing.T) {
+func TestEvaluatedTextIsJudgedInEveryFormat(t *testing.T) {
 	for text, want := range map[string]wire.Class{"torch.float16": wire.OK, "exit()": wire.Forbidden} {
 		b := limits.Policy{}.Budget(t.Context())
 		m := &tensor.File{Name: "pth", Source: bytes.NewReader([]byte(text)), Infos: []tensor.Info{

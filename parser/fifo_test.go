@@ -15,7 +15,7 @@ import (
 
 // What is no regular file is never opened: a FIFO would keep the program
 // waiting for ever.
-func TestWhatIsNoFileIsNeverOpened(t *testing.T) {
+func TestSpecialFilesAreNeverOpened(t *testing.T) {
 	dir := put(t, t.TempDir(), map[string]string{
 		"set/model.safetensors.index.json":     index,
 		"set/model-00001-of-00002.safetensors": string(shard("a")),

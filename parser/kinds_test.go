@@ -15,7 +15,7 @@ import (
 )
 
 // Whatever is told apart is one row: what other packages know of a kind is found by its name.
-func TestKindsAreOneTable(t *testing.T) {
+func TestEveryKindIsARowOfOneTable(t *testing.T) {
 	var names, harmless, packed []string
 	for _, k := range parser.Kinds() {
 		names = append(names, k.Name)
@@ -96,7 +96,7 @@ func TestAnIdentityProposes(t *testing.T) {
 }
 
 // What the first bytes say is what the whole file says, if it says anything.
-func TestTheBeginningSaysTheSame(t *testing.T) {
+func TestFirstBytesAndWholeFileAgreeOnTheKind(t *testing.T) {
 	for _, format := range corpus.Formats() {
 		for _, s := range corpus.Valid(format) {
 			id := identity(t, string(s.Data), s.Name)

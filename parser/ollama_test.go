@@ -70,7 +70,7 @@ func TestANameInTheOllamaStore(t *testing.T) {
 	}
 }
 
-func TestNamesThatNoStoreHolds(t *testing.T) {
+func TestNamesOutsideOfTheStoreAreRefused(t *testing.T) {
 	ollamaStore(t, []byte("GGUF"))
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()

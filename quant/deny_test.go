@@ -15,7 +15,7 @@ import (
 // A weight is decoded only where everything around it is explained. Each case is
 // one thing too many beside a weight that decodes; the caller may say that it does
 // no harm.
-func TestWhatNothingExplainsIsRefused(t *testing.T) {
+func TestUnknownTensorsAndKeysAreRefused(t *testing.T) {
 	int8 := []quanttest.Stored{quanttest.Zeros("m.weight", tensor.I8, 8, 32), quanttest.Zeros("m.weight_scale", tensor.F32, 8, 1)}
 	gptq := []quanttest.Stored{quanttest.Zeros("m.qweight", tensor.I32, 4, 32), quanttest.Zeros("m.qzeros", tensor.I32, 1, 4), quanttest.Zeros("m.scales", tensor.F16, 1, 32)}
 	fp8 := []quanttest.Stored{quanttest.Zeros("m.weight", tensor.F8E4M3, 128, 128), quanttest.Zeros("m.weight_scale_inv", tensor.F32, 1, 1)}
@@ -80,7 +80,7 @@ func TestWhatNothingExplainsIsRefused(t *testing.T) {
 }
 
 // Every file that may hold a configuration is looked at, not the first alone.
-func TestEveryConfigurationIsLookedAt(t *testing.T) {
+func TestEveryConfigurationIsChecked(t *testing.T) {
 	for _, test := range []struct{ config, wants string }{
 		{`{"quantization_config":{"quant_method":"fp8"},"text_config":{"quantization_config":{"quant_method":"fp8","twist":1}}}`, "twist"},
 		{`{"quantization_config":{"quant_method":"fp8"},"compression_config":{"twist":1}}`, "twist"},
@@ -102,7 +102,7 @@ func TestEveryConfigurationIsLookedAt(t *testing.T) {
 }
 
 // A shard that is named alone has no scales that lie in others.
-func TestAShardWhoseScaleLiesInAnotherIsRefused(t *testing.T) {
+func TestAShardWithoutItsScaleIsRefused(t *testing.T) {
 	index := func(scale string) string {
 		return `{"metadata":{},"weight_map":{"m.weight":"model-00001-of-00002.safetensors","` + scale + `":"model-00002-of-00002.safetensors"}}`
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // One file of a set, named alone, has codes whose scales lie in another.
-func TestAShardAloneIsNotDecodedWithoutTheOthers(t *testing.T) {
+func TestOneShardIsNotDecodedWithoutTheOthers(t *testing.T) {
 	fp8, int8 := quanttest.Zeros("m.weight", tensor.F8E4M3, 128, 128), quanttest.Zeros("m.weight", tensor.I8, 8, 8)
 	index := func(scale string) string {
 		return `{"weight_map":{"m.weight":"model-00001-of-00002.safetensors","` + scale + `":"model-00002-of-00002.safetensors"}}`
@@ -44,7 +44,7 @@ func TestAShardAloneIsNotDecodedWithoutTheOthers(t *testing.T) {
 
 // Two files of one folder that no index and no name of a shard ties: the one that
 // has the scale and not the weight belongs to the weight, as far as anyone knows.
-func TestAWeightWhoseScaleLiesInAFileBesideItIsRefused(t *testing.T) {
+func TestAWeightWhoseScaleIsInAnotherFileIsRefused(t *testing.T) {
 	fp8, int8 := quanttest.Zeros("m.weight", tensor.F8E4M3, 128, 128), quanttest.Zeros("m.weight", tensor.I8, 8, 8)
 	scale := quanttest.Zeros("m.weight_scale", tensor.F32, 1)
 	index := `{"weight_map":{"m.weight":"a.safetensors"}}`

@@ -11,7 +11,7 @@ import (
 // Which numbers a scale stands over is not told by how many there are: ModelOpt's
 // blocks may be as many as the weight has rows, and one row may lie in blocks of 128
 // that its end cuts off as well as in two halves.
-func TestScalesOfBlocksAreNoScalesOfRows(t *testing.T) {
+func TestScalesOfBlocksAreNotTakenForScalesOfRows(t *testing.T) {
 	const blocks = `{"quantization_config": {"quant_method": "compressed-tensors", "format": "float-quantized", "config_groups": {"group_0": {"targets": ["Linear"],
 		"weights": {"num_bits": 8, "type": "float", "strategy": "block", "block_structure": [128, 128], "symmetric": true}}}}}`
 	for _, c := range []struct {

@@ -101,7 +101,7 @@ func TestExpertsThatCannotBeFusedAreNamed(t *testing.T) {
 	}
 }
 
-func TestWeightsThatStandForConv1DAreTurnedInFolders(t *testing.T) {
+func TestWeightsOfConv1DAreTransposedInFolders(t *testing.T) {
 	for _, c := range []struct {
 		config, module string
 		turned         bool

@@ -88,7 +88,7 @@ func TestRealSlicesAreBoundByTheirSignature(t *testing.T) {
 	}
 }
 
-func TestLookAlikesPassThrough(t *testing.T) {
+func TestTensorsThatOnlyLookQuantizedAreKept(t *testing.T) {
 	bound, _, err := quanttest.Plan(t, quanttest.Model("",
 		quanttest.Stored{Name: "logit_scale", DType: tensor.F32, Shape: nil, Data: quanttest.F32(1)},
 		quanttest.Stored{Name: "a.layer_scale", DType: tensor.F32, Shape: []int64{2}, Data: quanttest.F32(1, 2)},
@@ -141,7 +141,7 @@ func TestScalesOfARuntimeAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeBoundIsRefused(t *testing.T) {
+func TestWeightsThatCannotBeBoundAreRefused(t *testing.T) {
 	w8 := quanttest.Stored{Name: "m.weight", DType: tensor.F8E4M3, Shape: []int64{4, 6}, Data: make([]byte, 24)}
 	qweight := quanttest.Stored{Name: "m.qweight", DType: tensor.I32, Shape: []int64{1, 8}, Data: make([]byte, 32)}
 	for _, tc := range []struct {

@@ -104,7 +104,7 @@ func TestASlowServerEndsAtTheDeadline(t *testing.T) {
 
 // What is asked of an address may be a signature: no message has it, and no other host gets
 // it as the page that led there.
-func TestWhatIsAskedOfAnAddressIsNotPassedOn(t *testing.T) {
+func TestQueriesOfAddressesAreNotPassedOn(t *testing.T) {
 	for name, before := range map[string]answerer{
 		"busy": func(w http.ResponseWriter, _ *http.Request, _ int) bool { w.WriteHeader(500); return true },
 		"gone": func(w http.ResponseWriter, _ *http.Request, _ int) bool { w.WriteHeader(404); return true },
@@ -232,7 +232,7 @@ func TestABlobThatIsListedTwice(t *testing.T) {
 }
 
 // A digest of another kind is not one that is held against the manifest.
-func TestDigestsThatAreNotChecked(t *testing.T) {
+func TestDigestsOfOtherKindsAreNotChecked(t *testing.T) {
 	a := newRegistry(t, "team/llama", titled, "tiny.gguf")
 	for _, at := range []string{"sha512:" + strings.Repeat("0", 128), "SHA256:" + strings.Repeat("0", 64), "sha256:00"} {
 		a.manifests[at] = a.manifests["latest"]
@@ -247,7 +247,7 @@ func TestDigestsThatAreNotChecked(t *testing.T) {
 }
 
 // A password goes to a service of tokens over https, if the registry is at https.
-func TestAPasswordIsNotSentInTheOpen(t *testing.T) {
+func TestAPasswordIsSentOnlyOverTLS(t *testing.T) {
 	for _, c := range []struct {
 		registry, realm string
 		want            bool
@@ -304,7 +304,7 @@ func TestProxiesOfTheEnvironment(t *testing.T) {
 }
 
 // Through no proxy, what is asked directly is held against private addresses as ever.
-func TestWhatIsAskedPastAProxyIsAdmitted(t *testing.T) {
+func TestRequestsPastAProxyAreCheckedForPrivateAddresses(t *testing.T) {
 	h := newHub(t, demo)
 	proxy := &url.URL{Scheme: "http", Host: "proxy.invalid:3128"}
 	_, err := open(t, strings.Replace(h.URL, "http://127.0.0.1", "https://localhost", 1)+"/tiny.gguf", remote.Options{Proxy: proxy, NoProxy: "localhost"})

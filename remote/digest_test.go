@@ -102,7 +102,7 @@ func TestAWrongDigestIsFoundByAllWhoReadTheWholeFile(t *testing.T) {
 }
 
 // Who reads only a header, does not fetch a file for its digest, and does not say verified.
-func TestADigestThatWasNotComparedIsNotCalledVerified(t *testing.T) {
+func TestAVerifiedDigestWasCompared(t *testing.T) {
 	data := large(3<<20, 1)
 	for _, p := range publish(t, data, data)[:4] {
 		code, out, errs := run(t, p.o, "inspect", "--json", "--limits", "server", p.address)
@@ -117,7 +117,7 @@ func TestADigestThatWasNotComparedIsNotCalledVerified(t *testing.T) {
 }
 
 // An ETag of parts or under a key is no digest of the object.
-func TestAnETagThatIsNoDigest(t *testing.T) {
+func TestAnETagOfPartsIsNotADigest(t *testing.T) {
 	data := large(1000, 1)
 	for name, header := range map[string]http.Header{
 		"of parts":    {"Etag": {`"` + strings.Repeat("0", 32) + `-2"`}},

@@ -163,7 +163,7 @@ func TestNamesThatAreOneOnSomeSystemAreRefused(t *testing.T) {
 }
 
 // A title of an ill-formed text is no name either.
-func TestNamesThatAreNoTextAreRefused(t *testing.T) {
+func TestNamesWithInvalidUTF8AreRefused(t *testing.T) {
 	for _, text := range []string{`"a\ud800.bin"`, "\"a\xff.bin\"", `"a\u0000.bin"`} {
 		s := newStore(t, nil)
 		s.listing = `"siblings":[{"rfilename":` + text + `,"size":5}]`

@@ -198,7 +198,7 @@ func names(t *testing.T, addresses ...[]string) *net.Resolver {
 
 // A name that leads to a public address when it is first looked up, and to this machine later: the
 // address that is checked is the one that is dialled, at every connection.
-func TestANameThatLeadsElsewhereLater(t *testing.T) {
+func TestDNSRebindingIsRefused(t *testing.T) {
 	const public = "93.184.216.34"
 	for name, answers := range map[string][][]string{
 		"later":          {{public}, {"127.0.0.1"}},

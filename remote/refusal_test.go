@@ -16,7 +16,7 @@ import (
 
 // What a server does not have, or does not give, is the error that a disk would give, whatever
 // the address, and the message has the address once.
-func TestAnAnswerThatGivesNothingIsTheErrorOfADisk(t *testing.T) {
+func TestAnEmptyAnswerIsAnError(t *testing.T) {
 	for status, want := range map[int]error{
 		http.StatusNotFound: fs.ErrNotExist, http.StatusGone: fs.ErrNotExist, http.StatusUnauthorized: fs.ErrPermission, http.StatusForbidden: fs.ErrPermission,
 		http.StatusBadRequest: nil, http.StatusTeapot: nil,

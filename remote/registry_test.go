@@ -229,7 +229,7 @@ func TestNamesOfArtifactsThatAreRefused(t *testing.T) {
 
 // The password that docker login stored for one port of a host is not sent to another port, and
 // that of a host without a port not to one with a port.
-func TestAPasswordGoesToItsOwnPort(t *testing.T) {
+func TestAPasswordIsSentOnlyToItsPort(t *testing.T) {
 	var got []string
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.Header.Get("Authorization"))
@@ -318,7 +318,7 @@ func TestDataOfADescriptorIsItsContent(t *testing.T) {
 }
 
 // What a client fetches of an artifact besides its layers is judged like them, or refused.
-func TestWhatAnArtifactHasBesideItsLayers(t *testing.T) {
+func TestOtherPartsOfAnArtifactAreJudged(t *testing.T) {
 	evil := []byte("\x80\x02cposix\nsystem\nX\x02\x00\x00\x00id\x85R.")
 	described := func(mediaType, more string, content []byte) string {
 		return fmt.Sprintf(`{"mediaType":%q,"digest":%q,"size":%d%s}`, mediaType, digest(content), len(content), more)

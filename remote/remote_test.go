@@ -183,7 +183,7 @@ func TestAddressesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestPublicAddressesAreToldFromOthers(t *testing.T) {
+func TestPublicAddressesAreRecognized(t *testing.T) {
 	for text, want := range map[string]bool{
 		"1.1.1.1": true, "2606:4700:4700::1111": true, "127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "169.254.1.1": false, "0.0.0.0": false,
 		"255.255.255.255": false, "224.0.0.1": false, "::1": false, "::": false, "fe80::1": false, "fd00::1": false, "ff02::1": false, "2002:7f00:1::": false,
@@ -284,7 +284,7 @@ func TestServersThatFailAndLie(t *testing.T) {
 	}
 }
 
-func TestATokenGoesToTheHubAlone(t *testing.T) {
+func TestATokenIsSentOnlyToTheHub(t *testing.T) {
 	cdn := newHub(t, demo)
 	h := newHub(t, demo)
 	h.before = func(w http.ResponseWriter, r *http.Request, _ int) bool {

@@ -20,7 +20,7 @@ import (
 
 // A conversion from a server goes on where it was, if the server says that the file is the
 // same; if it says that it is another, or nothing, it is refused.
-func TestAConversionFromAServerGoesOn(t *testing.T) {
+func TestAConversionFromAServerResumes(t *testing.T) {
 	dir := t.TempDir()
 	const tensors, size = 24, 1 << 20
 	header := "{"

@@ -147,7 +147,7 @@ func shards(t *testing.T, n int) string {
 	return dir
 }
 
-func TestShardsAreAskedForTogether(t *testing.T) {
+func TestShardsAreFetchedTogether(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		asked int // besides the listing

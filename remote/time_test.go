@@ -89,7 +89,7 @@ func TestEveryCommandEndsAtItsDeadline(t *testing.T) {
 }
 
 // A conversion has no deadline, so a server that hardly sends anything has to be given up.
-func TestAServerThatHardlySendsIsGivenUp(t *testing.T) {
+func TestAServerBelowTheMinimumRateIsAnError(t *testing.T) {
 	remote.Patience(t, 300*time.Millisecond)
 	s := trickle(t, func(h http.Header) {
 		h.Set("Content-Range", "bytes 0-131071/1000000")

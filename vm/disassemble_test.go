@@ -54,7 +54,7 @@ func TestAListingIsAnnotated(t *testing.T) {
 	}
 }
 
-func TestAListingStopsWhenNobodyReads(t *testing.T) {
+func TestAListingStopsWhenItsReaderDoes(t *testing.T) {
 	b := limitstest.Open(t, limits.Policy{})
 	data := "\x80\x02" + strings.Repeat("]0", 1000) + "N."
 	lines := 0
@@ -69,7 +69,7 @@ func TestAListingStopsWhenNobodyReads(t *testing.T) {
 }
 
 // A flood of instructions is paid by its lines, beside what running it costs.
-func TestAListingIsPaidByItsLines(t *testing.T) {
+func TestAListingCostsStepsByItsLines(t *testing.T) {
 	const lines = 1 << 16
 	b := limitstest.Open(t, limits.Policy{MaxSteps: 4 * lines})
 	data := strings.Repeat("N", lines) + "."

@@ -47,7 +47,7 @@ func TestIntegersOfEverySize(t *testing.T) {
 	}
 }
 
-func TestWhatAValueIsNotIsEmpty(t *testing.T) {
+func TestAccessorsOfNoneReturnZeroValues(t *testing.T) {
 	v := must(t, "N.").Root()
 	if v.Bool() || v.Big() != nil || v.Float() == v.Float() || v.Text() != "" || v.Len() != 0 || v.Global() != nil || v.ID() != vm.NoID {
 		t.Errorf("%v is something", v)
@@ -183,7 +183,7 @@ func TestAGrowingWindowChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAReaderThatFailsIsNoVerdict(t *testing.T) {
+func TestAReaderThatFailsGivesNoVerdict(t *testing.T) {
 	bad := errors.New("disk gone")
 	for _, r := range []io.ReaderAt{failing{bad}, failing{io.ErrUnexpectedEOF}} {
 		_, err := vm.Load(limitstest.Open(t, limits.Policy{}), r, 0, 100)

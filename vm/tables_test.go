@@ -130,7 +130,7 @@ func TestTheAllowlistIsSound(t *testing.T) {
 	}
 }
 
-func TestHazardsStandOnceAndSayWhy(t *testing.T) {
+func TestHazardsAreListedOnceWithAReason(t *testing.T) {
 	for i, h := range hazards {
 		if h.reason == "" {
 			t.Errorf("%s has no reason", h.module)

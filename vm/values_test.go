@@ -42,7 +42,7 @@ func readGolden(t *testing.T) golden {
 	return g
 }
 
-func TestHonestPicklesHoldWhatTheirWriterSays(t *testing.T) {
+func TestHonestPicklesDecodeAsTheirWriterSays(t *testing.T) {
 	want := readGolden(t)
 	read := 0
 	for _, seed := range corpus.Valid("pickle") {

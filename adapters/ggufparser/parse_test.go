@@ -110,7 +110,7 @@ func text(t *testing.T, v any) string {
 	return string(out)
 }
 
-func TestWhatAnotherMakesOfHostileFilesIsNoPanicHere(t *testing.T) {
+func TestHostileFilesThatPanicInTheOriginalAreErrors(t *testing.T) {
 	for _, r := range corpus.Hostile("gguf") {
 		if r.Policy != nil || r.Depth == corpus.Whole {
 			continue

@@ -13,7 +13,7 @@ import (
 
 // What is no file is an error, and is not waited for: a pipe with no writer, also as the second
 // file of a split model.
-func TestAPipeIsNotWaitedFor(t *testing.T) {
+func TestAPipeDoesNotBlock(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"m.gguf", "s-00001-of-00002.gguf"} {
 		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {

@@ -73,7 +73,7 @@ func page(t *testing.T, url, query string) (int, string) {
 }
 
 // A client that does not read its page holds up neither other pages nor other checks.
-func TestAClientThatDoesNotReadHoldsUpNobody(t *testing.T) {
+func TestAClientThatDoesNotReadDelaysNoOther(t *testing.T) {
 	a, err := api.New(api.Options{UI: true, Options: handler.Options{IdleTimeout: time.Hour, MinRate: -1}})
 	if err != nil {
 		t.Fatal(err)

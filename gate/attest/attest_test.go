@@ -75,7 +75,7 @@ func pair(t testing.TB, texts [2][]byte) (crypto.Signer, crypto.PublicKey) {
 }
 
 // What one key signs only its other half opens, and not with one bit changed.
-func TestOnlyTheKeyOpensWhatItSigned(t *testing.T) {
+func TestASignatureVerifiesOnlyWithItsKey(t *testing.T) {
 	all := keys(t)
 	for name, texts := range all {
 		private, public := pair(t, texts)
@@ -103,7 +103,7 @@ func TestOnlyTheKeyOpensWhatItSigned(t *testing.T) {
 	}
 }
 
-func TestKeysThatAreNotTaken(t *testing.T) {
+func TestKeysThatAreRefused(t *testing.T) {
 	weak, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestKeysThatAreNotTaken(t *testing.T) {
 	}
 }
 
-func TestWhatAResultSaysIsReadBack(t *testing.T) {
+func TestAResultIsReadBackExactly(t *testing.T) {
 	c, err := attest.Parse(statement(t))
 	if err != nil || c.Name != "model" || c.Time != "2026-11-23T12:00:00Z" || len(c.Properties) != 1 || c.Policy != strings.Repeat("0", 64) {
 		t.Fatalf("%+v, %v", c, err)
@@ -168,7 +168,7 @@ func TestWhatAResultSaysIsReadBack(t *testing.T) {
 
 // What belongs to git is covered besides, by names: what has changed there is told from what has
 // changed in the model, and may be left behind whole.
-func TestWhatBelongsToGitIsCoveredBesides(t *testing.T) {
+func TestFilesOfGitAreCoveredSeparately(t *testing.T) {
 	git := attest.File{Name: ".git/config", Sum: sha256.Sum256([]byte("c"))}
 	all := append([]attest.File{git, {Name: ".gitignore"}}, files...)
 	links := []attest.Link{{Name: "unet", To: "sub"}, {Name: ".git/x", To: "sub"}}

@@ -187,7 +187,7 @@ func TestPathsStayBelowTheRoot(t *testing.T) {
 
 // Clients that say nothing hold a connection for a while, and no more of them than
 // there is room for.
-func TestSilentClientsAreLetGo(t *testing.T) {
+func TestSilentClientsAreDisconnected(t *testing.T) {
 	addr := serve(t, "")
 	var silent []net.Conn
 	for range 8 {

@@ -176,7 +176,7 @@ func TestRELOAD(t *testing.T) {
 }
 
 // A server that ends cuts a client that still sends, whose stream is never OK.
-func TestAServerThatEndsWaitsForNoClient(t *testing.T) {
+func TestAServerThatEndsCutsItsClients(t *testing.T) {
 	h, err := host.New(host.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestAServerThatEndsWaitsForNoClient(t *testing.T) {
 
 // A read of a Unix socket that fails returns no negative count: a client that leaves, or says
 // nothing more, ends its connection and makes no panic.
-func TestAFailedReadIsNoPanic(t *testing.T) {
+func TestAFailedReadDoesNotPanic(t *testing.T) {
 	var said heard
 	path := socket(t, &clamd.Server{Idle: 100 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&said, nil))})
 	for what, text := range map[string]string{"half a command": "zPI", "half a stream": "zINSTREAM\x00\x00\x00\x00\x05ab", "no descriptor": "zFILDES\x00", "half a session": "zIDSESSION\x00zPING\x00zPI"} {
@@ -258,7 +258,7 @@ func (h *heard) String() string {
 
 // A pipe in the place of a file keeps nobody waiting, also if it is put there after the file
 // was examined.
-func TestAPipeBelowTheRootIsNotWaitedFor(t *testing.T) {
+func TestAServiceDoesNotWaitForAPipe(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mkfifo(filepath.Join(dir, "model.gguf"), 0o600); err != nil {
 		t.Fatal(err)

@@ -63,7 +63,7 @@ func TestARefusalReachesAClientThatStillSends(t *testing.T) {
 }
 
 // One that never stops is cut off, in bytes and in time.
-func TestWhatIsThrownAwayIsBounded(t *testing.T) {
+func TestDiscardedInputIsBounded(t *testing.T) {
 	for what, o := range map[string]handler.Options{
 		"bytes":   {DiscardBytes: 1 << 20, DiscardTime: time.Minute},
 		"time":    {DiscardBytes: 1 << 40, DiscardTime: 100 * time.Millisecond},

@@ -226,7 +226,7 @@ func TestFieldsOfATenantWithOneUpload(t *testing.T) {
 }
 
 // A name that systems or readers make another one of is refused, whoever states it.
-func TestNamesThatBecomeOthers(t *testing.T) {
+func TestNamesThatStorageChangesAreRefused(t *testing.T) {
 	s, _, _ := serve(t, handler.Options{NameOf: func(r *http.Request) string { return r.URL.Query().Get("name") }})
 	good := [3]string{"file", "a.safetensors", honest(5)}
 	for _, name := range []string{
@@ -324,7 +324,7 @@ func TestCharsets(t *testing.T) {
 }
 
 // A name is a token or stands in double quotes, and readers see the same one in it.
-func TestNamesInMarks(t *testing.T) {
+func TestQuotedNamesOfForms(t *testing.T) {
 	s, _, _ := serve(t, handler.Options{})
 	for disposition, status := range map[string]int{
 		`name="file"; filename="a.safetensors"`: 200, `name=file; filename=a.safetensors`: 200, `name=file;filename=a.safetensors`: 200, `filename="a.safetensors"; name="file"`: 200,

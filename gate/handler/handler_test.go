@@ -89,7 +89,7 @@ func ask(t *testing.T, method, url, kind string, body io.Reader) (*http.Response
 // unknown hides how long a body is, so that it comes in chunks.
 func unknown(s string) io.Reader { return struct{ io.Reader }{strings.NewReader(s)} }
 
-func TestWhatAnUploadIsAnswered(t *testing.T) {
+func TestAnswersToUploads(t *testing.T) {
 	var metrics handler.Metrics
 	var log bytes.Buffer
 	o := handler.Options{Options: host.Options{MaxFile: 1 << 20}, Observe: metrics.Observe, Log: slog.New(slog.NewTextHandler(&log, nil))}
@@ -155,7 +155,7 @@ func counted(t *testing.T, m *handler.Metrics) {
 }
 
 // A tenant that takes its room is told so; another one is not.
-func TestATenantTakesOnlyItsOwnRoom(t *testing.T) {
+func TestATenantUsesOnlyItsOwnShare(t *testing.T) {
 	o := handler.Options{Options: host.Options{MaxUploads: 3, PerTenant: 2, RetryAfter: 1500 * time.Millisecond}}
 	o.TenantOf = func(r *http.Request) string { return r.Header.Get("Tenant") }
 	s, h, _ := serve(t, o)
@@ -204,7 +204,7 @@ func TestATenantTakesOnlyItsOwnRoom(t *testing.T) {
 }
 
 // What one tenant's judgements hold is not a verdict about another one's file.
-func TestMemoryThatOthersHoldIsBusy(t *testing.T) {
+func TestMemoryHeldByOthersIsAnsweredWithBusy(t *testing.T) {
 	o := handler.Options{Options: host.Options{Memory: 300 << 10, TenantMemory: 300 << 10, Gate: gate.Gate{Policy: gate.Policy{Limits: limits.Policy{MaxTotalBytes: 200 << 10}}}}}
 	s, h, _ := serve(t, o)
 	big, err := h.Host().Begin("a")

@@ -13,7 +13,7 @@ import (
 
 // What is judged is the whole of what is stored: a body that is encoded, or a part of
 // a larger one, is refused, wherever the header says so.
-func TestBodiesThatAreNoWholeFile(t *testing.T) {
+func TestPartialAndEncodedBodiesAreRefused(t *testing.T) {
 	stored := 0
 	h, err := handler.New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stored++ }), handler.Options{})
 	if err != nil {
@@ -47,7 +47,7 @@ func TestBodiesThatAreNoWholeFile(t *testing.T) {
 }
 
 // Chunks that are none are the client's mistake, and no server's error.
-func TestMalformedChunksAreTheClients(t *testing.T) {
+func TestMalformedChunksAreErrorsOfTheClient(t *testing.T) {
 	h, err := handler.New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("handed on") }), handler.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func main() {
 `
 
 // The lines that docs/hosts.md shows are a host's, as they are printed.
-func TestTheLinesOfThePageAreAHost(t *testing.T) {
+func TestTheExampleOfThePageIsAWorkingHost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
 	}

@@ -31,7 +31,7 @@ func dial(t *testing.T, addr string) net.Conn {
 
 // Clients that send a byte now and then, as often as --idle asks, held every place for an
 // upload for ever: they are let go, and the next client finds one.
-func TestClientsThatDripHoldNoPlace(t *testing.T) {
+func TestSlowClientsAreDisconnected(t *testing.T) {
 	for what, o := range map[string]handler.Options{
 		"rate":  {MinRate: 1 << 10, RateTime: 300 * time.Millisecond},
 		"total": {MinRate: -1, UploadTime: 300 * time.Millisecond},
@@ -79,7 +79,7 @@ func TestClientsThatDripHoldNoPlace(t *testing.T) {
 }
 
 // A server that ends does not wait for a body.
-func TestDrainRefusesWhatArrives(t *testing.T) {
+func TestDrainRefusesNewUploads(t *testing.T) {
 	s, h, _ := serve(t, handler.Options{IdleTimeout: time.Hour, MinRate: -1})
 	c := dial(t, s.Listener.Addr().String())
 	for h.Host().Load().Uploads == 0 {

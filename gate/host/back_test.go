@@ -15,7 +15,7 @@ import (
 
 // Uploads of every format by 16 goroutines at once, some left before they are judged: each is
 // judged as it is alone, and the host holds nothing at the end. Run with -race.
-func TestManyGoroutinesLeaveNothing(t *testing.T) {
+func TestManyGoroutinesLeaveNoCharge(t *testing.T) {
 	h := newHost(t, host.Options{Slots: 4, Queue: 64, TenantQueue: 64})
 	type file struct {
 		data     []byte

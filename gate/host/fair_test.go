@@ -67,7 +67,7 @@ func waitFor(t *testing.T, h *host.Host, what string, is func(host.Load) bool) {
 
 // The uploads of another tenant are judged before the backlog of one tenant is done, with
 // any number of slots.
-func TestATenantsBacklogDoesNotHoldUpAnother(t *testing.T) {
+func TestATenantsBacklogDoesNotDelayAnother(t *testing.T) {
 	for _, slots := range []int{1, 2, 4} {
 		t.Run(fmt.Sprint(slots), func(t *testing.T) {
 			h := newHost(t, host.Options{Slots: slots})
@@ -118,7 +118,7 @@ func TestATenantsBacklogDoesNotHoldUpAnother(t *testing.T) {
 }
 
 // One judgement that holds the only slot gives it to another tenant.
-func TestADearJudgementYields(t *testing.T) {
+func TestAnExpensiveJudgementYields(t *testing.T) {
 	h := newHost(t, host.Options{Slots: 1, Gate: gate.Gate{Policy: gate.Policy{Limits: limits.Policy{MaxSteps: 1 << 40, Timeout: limits.NoTimeout, MaxItems: 1 << 30}}}})
 	a := upload(t, h, "a", dearest)
 	defer a.Close()
@@ -306,7 +306,7 @@ func TestAClosedUploadTakesNothing(t *testing.T) {
 }
 
 // A host that ends finishes what is judged, and refuses what waits.
-func TestDrainFinishesWhatIsJudged(t *testing.T) {
+func TestDrainFinishesCurrentJudgements(t *testing.T) {
 	hold := make(chan struct{})
 	judge := func(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, hint gate.Hint) (*gate.Verdict, error) {
 		<-hold

@@ -53,7 +53,7 @@ func (c countedReader) Read(p []byte) (int, error) {
 
 // A judgement in another process that holds the only slot gives it to another tenant: it asks
 // for a turn for each quantum of its steps, and those of the other come between.
-func TestAJudgementInAnotherProcessTakesTurns(t *testing.T) {
+func TestAJudgementInAnotherProcessYields(t *testing.T) {
 	var asked atomic.Int64
 	h := newHost(t, host.Options{Slots: 1, Judge: elsewhere(&asked)})
 	var mu sync.Mutex
@@ -96,7 +96,7 @@ func TestAJudgementInAnotherProcessTakesTurns(t *testing.T) {
 
 // A process that never asks for a turn does not keep the only slot from others: while it runs,
 // they are judged one after another.
-func TestAProcessThatAsksForNoTurnIsNotWaitedFor(t *testing.T) {
+func TestAProcessThatNeverYieldsDoesNotBlockOthers(t *testing.T) {
 	var running atomic.Int64
 	stuck := make(chan struct{})
 	h := newHost(t, host.Options{Slots: 1, Judge: func(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, hint gate.Hint) (*gate.Verdict, error) {
@@ -139,7 +139,7 @@ func TestAProcessThatAsksForNoTurnIsNotWaitedFor(t *testing.T) {
 
 // A process whose parent is gone ends its judgement, and does not go on without turns. A
 // parent whose child is gone has nothing left to grant.
-func TestNobodyGrantsATurn(t *testing.T) {
+func TestAnOrphanedProcessEndsItsJudgement(t *testing.T) {
 	asks, asking := io.Pipe()
 	granted, grants := io.Pipe()
 	asks.Close()

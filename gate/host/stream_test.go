@@ -23,7 +23,7 @@ func (r *rubbish) Read(p []byte) (int, error) {
 }
 
 // A host reads kilobytes of ten gigabytes of rubbish, and gives everything back.
-func TestRubbishIsNotTakenIn(t *testing.T) {
+func TestRubbishIsRefusedWithinKilobytes(t *testing.T) {
 	h, err := host.New(host.Options{})
 	if err != nil {
 		t.Fatal(err)

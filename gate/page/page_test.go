@@ -46,7 +46,7 @@ func reportOf(t *testing.T, path string) *page.Report {
 	return out
 }
 
-func TestAReportHoldsWhatIsShown(t *testing.T) {
+func TestAReportContainsEverythingThatIsShown(t *testing.T) {
 	r := reportOf(t, "../../testdata/demo/checkpoint.pt")
 	if r.Format != "pth" || !r.Verdict.Accepted || r.Verdict.Safe == nil || !*r.Verdict.Safe || r.Verdict.WeightsOnly != "yes" {
 		t.Errorf("%+v", r.Verdict)
@@ -71,7 +71,7 @@ func TestAReportHoldsWhatIsShown(t *testing.T) {
 }
 
 // What a file says never becomes markup, and no script but the page's own may run.
-func TestTextOfAFileIsNoMarkup(t *testing.T) {
+func TestTextOfAFileIsEscaped(t *testing.T) {
 	const evil = "</script><script>alert(1)</script><!--"
 	r := reportOf(t, "../../testdata/demo/tiny.gguf")
 	r.Name, r.Tensors[0].Name = evil, evil

@@ -167,7 +167,7 @@ func mustSign(t *testing.T, s *Signer, v *gate.Verdict) []byte {
 }
 
 // A signer says accepted of nothing that no judgement accepted.
-func TestASignerSignsVerdictsAlone(t *testing.T) {
+func TestASignerSignsOnlyVerdicts(t *testing.T) {
 	s, key := signer(t, 1)
 	for name, v := range map[string]*gate.Verdict{"zero": {}, "without a digest": verdict(t, gate.Gate{}, "m.safetensors", model)} {
 		if text, err := s.Sign(v, nonce); err == nil {
@@ -199,7 +199,7 @@ func TestASignerSignsVerdictsAlone(t *testing.T) {
 }
 
 // Only an Ed25519 key signs.
-func TestKeysThatSignNoReceipt(t *testing.T) {
+func TestKeysThatCannotSignReceiptsAreRefused(t *testing.T) {
 	for _, text := range []string{"", "no key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"} {
 		if _, err := NewSigner([]byte(text), time.Minute, time.Now); err == nil {
 			t.Errorf("%q signs", text)

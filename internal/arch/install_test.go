@@ -21,7 +21,7 @@ var registries = regexp.MustCompile(`\b(?:go (?:install|get)|pipx?3? install|uv 
 
 // A security tool never tells people to install somebody else's package, nor one of its own that
 // does not exist, under whose name anybody could publish one.
-func TestNoPageTellsPeopleToInstallAStrangersPackage(t *testing.T) {
+func TestNoPageInstallsAnotherProjectsPackage(t *testing.T) {
 	dir := root(t)
 	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	list.Dir = dir
@@ -66,7 +66,7 @@ func TestNoPageTellsPeopleToInstallAStrangersPackage(t *testing.T) {
 }
 
 // The rule finds what it is about.
-func TestCommandsThatInstallAStrangersPackage(t *testing.T) {
+func TestCommandsThatInstallAnotherPackageAreFound(t *testing.T) {
 	for text, want := range map[string]bool{
 		"pip install anamnesis":                        true,
 		"pip install 'anamnesis[torch]'":               true,

@@ -42,7 +42,7 @@ func TestFunctionsStayReadable(t *testing.T) {
 }
 
 // Every package has a comment that says what it is.
-func TestEveryPackageSaysWhatItIs(t *testing.T) {
+func TestEveryPackageHasADocument(t *testing.T) {
 	said := map[string]bool{}
 	for _, s := range sources(t) {
 		if !s.test() {

@@ -76,7 +76,7 @@ func yields(n ast.Node) (found bool) {
 	return found
 }
 
-func TestLoopsThatChargeAreTold(t *testing.T) {
+func TestLoopsThatChargeAreRecognized(t *testing.T) {
 	const src = `package broken
 import "github.com/anamnesis-go/anamnesis/limits"
 var table []string

@@ -13,7 +13,7 @@ var thin = regexp.MustCompile(`^(\W*|\w+,?|//.*|if err != nil \{|if err := .*; e
 // What stands twice is changed once. Six lines in a row that say something stand in one
 // place, tests included; what is generated, and examples, which are read alone, do not
 // count.
-func TestNoSixLinesStandTwice(t *testing.T) {
+func TestNoSixLinesAreDuplicated(t *testing.T) {
 	const most = 6
 	type place struct {
 		file string

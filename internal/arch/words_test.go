@@ -78,7 +78,7 @@ func TestNoPrivateWords(t *testing.T) {
 	}
 }
 
-func TestMessagesAreNotClumsy(t *testing.T) {
+func TestMessagesAvoidClumsyWords(t *testing.T) {
 	c := check(t)
 	for _, s := range sources(t) {
 		if s.test() || s.generated() || s.in("corpus", "crosscheck", "fuzz", "internal/site") {

@@ -246,7 +246,7 @@ func TestNoTextActsOnTheTerminal(t *testing.T) {
 	check()
 }
 
-func TestColoursAreLeftOutWhereTheyAreNotWanted(t *testing.T) {
+func TestColoursAreOmittedOnRequest(t *testing.T) {
 	tab := rows("a", "b")
 	tab.Style = func(int) Style { return Bad }
 	m := New("model", []TabOf{tab})

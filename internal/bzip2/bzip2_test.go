@@ -53,7 +53,7 @@ func TestWhatBzip2WroteIsRead(t *testing.T) {
 }
 
 // The price of a block is in its bits, its tables and its symbols.
-func TestWhatABlockCostsIsPaid(t *testing.T) {
+func TestEachBlockCostsSteps(t *testing.T) {
 	var tables []byte
 	for _, s := range corpus.Valid("wrap") {
 		if strings.HasPrefix(s.Name, "bzip2-tables") {

@@ -11,7 +11,7 @@ import (
 )
 
 // Keys are compared by path and, if the pattern restricts them, by value.
-func TestKeysThatNoPatternKnowsAreTold(t *testing.T) {
+func TestUnknownKeysAreReported(t *testing.T) {
 	known := []string{"bits", "meta.**", "groups.*.bits", "format=int4|int8", "rotation?", "algo.*.name=awq", "algo.**"}
 	for text, want := range map[string]string{
 		`{"bits":4}`:                         "",

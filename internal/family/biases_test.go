@@ -3,7 +3,7 @@ package family
 import "testing"
 
 // Biases that llama.cpp requires are those of tensors that the row has.
-func TestBiasesAreOfTensorsThatThereAre(t *testing.T) {
+func TestBiasesBelongToExistingTensors(t *testing.T) {
 	seen := 0
 	for _, r := range rows {
 		have := map[string]bool{}

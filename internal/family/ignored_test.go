@@ -8,7 +8,7 @@ import (
 
 // GPT-NeoX's class in transformers has as many key heads as others, whatever its
 // configuration states.
-func TestAMemberThatTheClassIgnoresContradictsNothing(t *testing.T) {
+func TestIgnoredMembersDoNotContradict(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	root, err := parseJSON(b, `{"architectures": ["GPTNeoXForCausalLM"], "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2, "intermediate_size": 128}`)

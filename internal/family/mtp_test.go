@@ -9,7 +9,7 @@ import (
 
 // transformers drops the layers that num_nextn_predict_layers counts and keeps the member, and
 // llama.cpp loads the rest: a row that counts them takes a model without them.
-func TestLayersOfFurtherTokensAreOptionalWhereTheyAreCounted(t *testing.T) {
+func TestMultiTokenPredictionLayersAreOptionalIfTheirNumberIsAKey(t *testing.T) {
 	counted := 0
 	for _, row := range rows {
 		b := limits.Policy{}.Budget(t.Context())

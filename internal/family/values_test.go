@@ -158,7 +158,7 @@ type emptyModel struct{ tensor.Model }
 func (emptyModel) Format() string { return "test" }
 
 // The ranges of rows that a configuration asks for are charged before they are made.
-func TestCutsAreChargedBeforeTheyAreMade(t *testing.T) {
+func TestRowRangesAreChargedBeforeAllocation(t *testing.T) {
 	b := limits.Policy{MaxTotalBytes: 1 << 20}.Budget(t.Context())
 	defer b.Close()
 	made := false
@@ -224,7 +224,7 @@ func replaceMember(sizes, text string) string {
 
 // Classes are found by their names: no two rows share one, and of several rows with one
 // architecture of llama.cpp each says which files are its own.
-func TestRowsAreToldApart(t *testing.T) {
+func TestEachArchitectureHasOneRow(t *testing.T) {
 	for _, list := range [][]*row{rows, projectors} {
 		claimed := map[string]*row{}
 		for _, r := range list {

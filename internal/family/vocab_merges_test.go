@@ -10,7 +10,7 @@ import (
 
 // tokenizers ranks a merge by its last place and llama.cpp by its first: "a b" before
 // "b c" in the one and behind it in the other.
-func TestAMergeStandsOnce(t *testing.T) {
+func TestAMergeIsListedOnce(t *testing.T) {
 	for merges, want := range map[string]wire.Class{
 		`"a b", "b c"`:                        wire.OK,
 		`"a b", "b c", "a b"`:                 wire.Malformed,

@@ -356,7 +356,7 @@ func TestReachingTemplatesAreRefused(t *testing.T) {
 
 // A template of 64 MiB, or of a million tokens, takes steps for what it has, and ends where the
 // account does.
-func TestLargeTemplatesArePaid(t *testing.T) {
+func TestLargeTemplatesCostSteps(t *testing.T) {
 	const n = 1 << 20
 	for what, tc := range map[string]struct {
 		template string

@@ -153,7 +153,7 @@ func TestRecordsThatAreMovedAreDropped(t *testing.T) {
 	}
 }
 
-func TestAJournalOfOtherFactsSaysWhichDiffer(t *testing.T) {
+func TestAJournalOfAnotherJobNamesTheDifference(t *testing.T) {
 	f, b := begun(t)
 	for name, c := range map[string]struct{ now, was, is []journal.Fact }{
 		"another value": {[]journal.Fact{{"version", "2"}, facts[1], facts[2]}, facts[:1], []journal.Fact{{"version", "2"}}},

@@ -36,7 +36,7 @@ func TestMembers(t *testing.T) {
 }
 
 // A file that is longer than its reader allows is not read.
-func TestAFileIsAtMostAsLongAsItsReaderSays(t *testing.T) {
+func TestAFileBeyondTheMaximumIsNotRead(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	files := fstest.MapFS{"a.json": {Data: []byte(`"four"`)}}
@@ -49,7 +49,7 @@ func TestAFileIsAtMostAsLongAsItsReaderSays(t *testing.T) {
 
 // Only numbers that are written as integers are integers: Python's json reads others as floats, and
 // serde refuses them for an integer field.
-func TestIntegersAreThoseThatAreWrittenSo(t *testing.T) {
+func TestOnlyPlainDigitsAreIntegers(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	for text, want := range map[string]bool{

@@ -166,7 +166,7 @@ func killedTree(t *testing.T, name, file, content string) {
 }
 
 // What somebody else has under a name that an output needs is neither removed nor written to.
-func TestNamesOfOutputsThatAreSomebodys(t *testing.T) {
+func TestNamesOfOutputsThatOthersUseAreKept(t *testing.T) {
 	old := func(t *testing.T) { write(t, "x/a", "ours, the old") }
 	for what, c := range map[string]struct {
 		make func(t *testing.T)
@@ -224,7 +224,7 @@ func TestNamesOfOutputsThatAreSomebodys(t *testing.T) {
 }
 
 // What is empty can be replaced, and so can a mark of something that is gone.
-func TestNamesOfOutputsThatAreNobodys(t *testing.T) {
+func TestEmptyAndStaleNamesOfOutputsAreReplaced(t *testing.T) {
 	for what, make := range map[string]func(t *testing.T){
 		"an empty file":   func(t *testing.T) { write(t, ".x.amn-partial", "") },
 		"a mark alone":    func(t *testing.T) { write(t, ".x.amn-mark", "amn.mark/1 1 1\n") },
@@ -395,7 +395,7 @@ func tree(target string, o output.Options, names ...string) error {
 
 // A folder is replaced file by file: one that the new folder does not have, or that is
 // another's by its content, keeps all of the old folder.
-func TestATreeRemovesNobodysFiles(t *testing.T) {
+func TestATreeRemovesOnlyItsOwnFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	force := output.Options{Force: true, Ours: ours}

@@ -11,7 +11,7 @@ import (
 
 // A pickle that reaches a call from any byte of a short text is found, and a start that is skipped
 // for its first instructions never reaches one.
-func TestNoBeginningOfAPickleIsLost(t *testing.T) {
+func TestEveryStartOfAPickleInATextIsFound(t *testing.T) {
 	pieces := []string{
 		"cos\nsystem\n", "ios\nsystem\n", "(", "(", "t", "R", "S'id'\n", "I1\n", "N", "]", "}", "b", "o", "0", "1", "2", "K\u00e9", "q\u0093", "M\u0093a", "U\tabcdefghi",
 		"a", "s", "e", "u", "d", "l", "p0\n", "g0\n", "\n", " ", "é", "h", "J", "G", "\u0093", "x", ".", "cno name\n", "c\n", "Xabcd", "S'os'\nS'system'\nq\u0093",

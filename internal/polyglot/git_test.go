@@ -11,7 +11,7 @@ import (
 
 // Files that git writes for itself are harmless if they are complete; files that only begin like
 // them are not.
-func TestFilesOfGitAreHarmlessToTheirEnd(t *testing.T) {
+func TestFilesOfGitAreHarmlessIfComplete(t *testing.T) {
 	summed := func(text string) string {
 		sum := sha1.Sum([]byte(text))
 		return text + string(sum[:])

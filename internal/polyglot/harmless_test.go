@@ -10,7 +10,7 @@ import (
 )
 
 // Harmless content is named, and content that only begins like it is not.
-func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
+func TestHarmlessContentIsNamed(t *testing.T) {
 	piece := "\n\x0c\n\x03<s>\x15\x00\x00\x00\x00\x18\x03"
 	for _, c := range []struct{ data, want string }{
 		{"", "an empty file"},
@@ -81,7 +81,7 @@ func TestHarmlessIsWhatNoLoaderTakesForAModel(t *testing.T) {
 }
 
 // Python accepts operands that package vm refuses, and runs what follows them.
-func TestPicklesAreToldAsPythonReadsThem(t *testing.T) {
+func TestPicklesAreRecognizedAsByPython(t *testing.T) {
 	const call = "cos\nsystem\n(S'id'\ntR."
 	for begin, want := range map[string]bool{
 		// pickle.load of Python 3.11.7, in C or in Python, reaches the call.

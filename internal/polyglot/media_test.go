@@ -13,7 +13,7 @@ import (
 
 // Media files that their libraries wrote (crosscheck/kinds/media.py) are recognized only if they
 // are complete: a file that is cut anywhere, or has trailing bytes, is not.
-func TestMediaAreToldByTheirWholeStructure(t *testing.T) {
+func TestMediaAreRecognizedByTheirWholeStructure(t *testing.T) {
 	paths, err := filepath.Glob("../../testdata/media/*.*")
 	if err != nil || len(paths) < 15 {
 		t.Fatal(len(paths), err)

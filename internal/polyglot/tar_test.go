@@ -76,7 +76,7 @@ var numbers = []struct {
 	{"\x1c z832\x1c\x1c", 0, false},
 }
 
-func TestNumbersAreReadAsTarfileReadsThem(t *testing.T) {
+func TestNumbersAreReadLikeTarfile(t *testing.T) {
 	for _, c := range numbers {
 		if got, ok := tarNumber([]byte(c.field)); ok != c.ok || ok && got != c.want {
 			t.Errorf("%q: %d, %v; tarfile: %d, %v", c.field, got, ok, c.want, c.ok)

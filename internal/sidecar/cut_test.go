@@ -9,7 +9,7 @@ import (
 
 // Of a long text the beginning is kept and its end, and a long line of YAML is looked at
 // in pieces: what decides may stand behind them, between them, or on the next line.
-func TestWhatDecidesMayStandAnywhere(t *testing.T) {
+func TestLongTextsAreJudgedWhereverTheMemberIs(t *testing.T) {
 	var (
 		dirs   = strings.Repeat("dd/", 256)
 		chain  = strings.Repeat("os.path.", 128)

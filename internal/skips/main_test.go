@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsSkippedIsSaid(t *testing.T) {
+func TestSkippedFilesAreReported(t *testing.T) {
 	const in = `{"Action":"run","Package":"p","Test":"TestA"}
 {"Action":"output","Package":"p","Test":"TestA","Output":"=== RUN   TestA\n"}
 {"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:7: NOT RUN: no Chromium is here\n"}

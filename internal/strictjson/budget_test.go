@@ -54,7 +54,7 @@ func TestEachCeilingEndsTheReading(t *testing.T) {
 	}
 }
 
-func TestSpendingIsWhatTheDocumentSays(t *testing.T) {
+func TestChargesAreAsDocumented(t *testing.T) {
 	b := account(t, limits.Policy{})
 	text := `{"a":[1,2,[3]],"b":{"c":"d"},"e":["f",null]}`
 	if err := strictjson.Decode(b, strictjson.Text{Body: text}, skip); err != nil {

@@ -40,7 +40,7 @@ func problem(err error) (off int64, cause error) {
 	return at.Off - 100, c
 }
 
-func TestWhatIsJSONIsRead(t *testing.T) {
+func TestValidJSONIsRead(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `[]`, `""`, `0`, `-0`, `-0.0e-0`, `12`, `1.5`, `1e3`, `1E+3`, `-1.25e-7`, `true`, `false`, `null`, " \t\r\n[ 1 , { } , [ ] ]\n ",
 		`{"a":{"a":{"a":[{"a":1},{"a":2}]}}}`, `{"":"","é":"😀"}`, `"\"\\\/\b\f\n\r\t\u00e9\u0000\ud83d\ude00\uFFFF"`, "\"\x7f\u2028\"",
@@ -55,7 +55,7 @@ func TestWhatIsJSONIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotStrictJSONIsRefusedWhereItStands(t *testing.T) {
+func TestInvalidJSONIsRefusedWithItsOffset(t *testing.T) {
 	for _, c := range []struct {
 		text  string
 		cause *wire.Cause
@@ -302,7 +302,7 @@ func TestAWrongKindIsNamed(t *testing.T) {
 }
 
 // Errors in a callback have the offset of the decoder.
-func TestPlacesCountFromTheFile(t *testing.T) {
+func TestOffsetsCountFromTheStartOfTheFile(t *testing.T) {
 	err := decode(t, `{"a": 1, "b": [2]}`, false, func(d *strictjson.Decoder) error {
 		return d.Object(func(name string) error {
 			if name == "a" {

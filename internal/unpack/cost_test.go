@@ -18,7 +18,7 @@ func walked(b *limits.Budget, data string) error {
 	return Named("gzip").Walk(b, strings.NewReader(data), int64(len(data)), func(Item) error { return nil })
 }
 
-func TestBlocksThatHoldNothingArePaid(t *testing.T) {
+func TestEmptyBlocksCostSteps(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	data := empties(200_000)

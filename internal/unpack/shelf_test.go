@@ -12,7 +12,7 @@ import (
 
 // A reused decoder reads like a new one: after a stream that was read to its end, one that was
 // truncated, one that was corrupt and one that was abandoned. A kept decoder holds no file.
-func TestAKeptDecoderReadsAsANewOne(t *testing.T) {
+func TestAReusedDecoderReadsLikeANewOne(t *testing.T) {
 	content := bytes.Repeat([]byte("what a stream holds, "), 5_000)
 	for _, c := range []struct {
 		name  string

@@ -36,7 +36,7 @@ func TestAFileShorterThanItsSizeIsRefused(t *testing.T) {
 }
 
 // A read at a negative offset of a stream's content is refused.
-func TestNothingStandsBeforeAContent(t *testing.T) {
+func TestAReadAtANegativeOffsetIsRefused(t *testing.T) {
 	if n, err := new(replay).ReadAt(make([]byte, 1), -1); n != 0 || !errors.Is(err, wire.ErrRange) {
 		t.Errorf("%d, %v", n, err)
 	}

@@ -32,7 +32,7 @@ func unzstd(t *testing.T, in string) (string, error) {
 	return string(out), err
 }
 
-func TestAWindowThatNothingFillsTakesNoMemory(t *testing.T) {
+func TestAnEmptyWindowTakesNoMemory(t *testing.T) {
 	long := strings.Repeat("layer.weight ", 20000)
 	for in, want := range map[string]string{
 		small:                "bias",

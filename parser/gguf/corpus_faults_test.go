@@ -196,7 +196,7 @@ func read(b *limits.Budget, f *gguf.File) error {
 }
 
 // What a header of a few hundred bytes may cost, whatever it says.
-func TestAHostileFileIsChargedLittle(t *testing.T) {
+func TestAHostileHeaderCostsLittle(t *testing.T) {
 	for _, s := range samples(t) {
 		if s.recipe == nil || s.recipe.Expect == "ok" || len(s.data) > 4096 {
 			continue

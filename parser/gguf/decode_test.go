@@ -198,7 +198,7 @@ func TestVerifyAnswersOnceAndFromManyGoroutines(t *testing.T) {
 }
 
 // A ceiling that ended one Verify does not end the next, under a larger one.
-func TestVerifyIsAskedAgainAfterALimit(t *testing.T) {
+func TestVerifyMayBeRepeatedAfterALimit(t *testing.T) {
 	b := account(t, limits.Policy{})
 	f := open(t, seed(t, "findings.txt"), b)
 	if err := f.Verify(account(t, limits.Policy{MaxTotalBytes: 100})); wire.ClassOf(err) != wire.Limit {
@@ -210,7 +210,7 @@ func TestVerifyIsAskedAgainAfterALimit(t *testing.T) {
 }
 
 // A vocabulary's table is given back; a window and the texts of findings stay.
-func TestVerifyHoldsLittle(t *testing.T) {
+func TestVerifyReturnsMostOfItsMemory(t *testing.T) {
 	b := account(t, limits.Policy{})
 	f := open(t, vocabulary(150_000), b)
 	check := account(t, limits.Policy{})

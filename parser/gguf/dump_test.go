@@ -54,7 +54,7 @@ func TestDumps(t *testing.T) {
 
 // Each key, each tensor and each range of data that gguf-py reports stands in
 // the dump, with the bytes that stand in the file.
-func TestDumpsSayWhatGGUFPySays(t *testing.T) {
+func TestDumpsAgreeWithGGUFPy(t *testing.T) {
 	text, err := os.ReadFile("../../testdata/gguf/expect.json")
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func TestWhatGGUFPyWroteIsWrittenAgainByteForByte(t *testing.T) {
 	}
 }
 
-func TestAlignmentAsAsked(t *testing.T) {
+func TestAlignmentCanBeChosen(t *testing.T) {
 	b := account(t, limits.Policy{})
 	for _, alignment := range []int64{1, 2, 16, 32, 64, 4096, 1 << 20} {
 		f := open(t, seed(t, "plain-align-8.gguf"), b)
@@ -73,7 +73,7 @@ func TestAlignmentAsAsked(t *testing.T) {
 }
 
 // One tensor of a file of the corpus, with one thing changed.
-func TestWhatCannotBeLaidOutOfTheCorpusIsRefused(t *testing.T) {
+func TestLayoutRefusesChangedFilesOfTheCorpus(t *testing.T) {
 	plain := open(t, seed(t, "plain-le.gguf"), account(t, limits.Policy{}))
 	f32 := func(change func(*tensor.Info)) []tensor.Info {
 		i := plain.Infos[1]

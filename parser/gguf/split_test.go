@@ -156,7 +156,7 @@ func TestASplitModelIsBounded(t *testing.T) {
 	}
 }
 
-func TestAPartAloneIsListedWithAFinding(t *testing.T) {
+func TestAPartOfASplitModelHasAFinding(t *testing.T) {
 	b := account(t, limits.Policy{})
 	f := open(t, part(t, splitKeys(1, 2, 3), 3, "c").Data, b)
 	if diff := cmp.Diff([]string{gguf.CodeSplit}, codes(f)); diff != "" {

@@ -106,7 +106,7 @@ func TestEachTypeIsKnownByItsDescr(t *testing.T) {
 	}
 }
 
-func TestTypesThatAreNoneAreRefused(t *testing.T) {
+func TestInvalidTypesAreRefused(t *testing.T) {
 	for _, descr := range []string{
 		"", "<", "<f", "f4", "!f4", "<4", "<f04", "<f-4", "<f4x", "<f4[ns]", "<M4", "<M16[ns]", "<M8[]", "<M8[0s]", "<M8[s", "<M8s]", "<M8[99999999999s]",
 		"|i2", "|U1", "|M8", "float32", "<é4", "<S2147483648", "<U536870912", "<V99999999999999999999999999",

@@ -64,7 +64,7 @@ func TestTheTypeIsWrittenAsNumPyNamesIt(t *testing.T) {
 	}
 }
 
-func TestTheOrderIsToldByTheStrides(t *testing.T) {
+func TestStridesDecideTheOrder(t *testing.T) {
 	for _, c := range []struct {
 		shape, strides []int64
 		want           string // "" for refused

@@ -103,7 +103,7 @@ func TestAnEmptyArchiveHasNoArrays(t *testing.T) {
 	}
 }
 
-func TestMembersThatAreNoArraysAreListed(t *testing.T) {
+func TestMembersThatAreNotArraysAreListed(t *testing.T) {
 	data := archive(t, "with a comment",
 		member{"notes.txt", []byte("hello"), deflate}, member{"w.npy", array([]byte{1}), store}, member{"sub/", nil, store}, member{"tiny", []byte("NU"), store})
 	f, err := decode(t, data)

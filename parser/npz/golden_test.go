@@ -108,7 +108,7 @@ func values(t testing.TB, f *npz.File, i tensor.Info) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func TestWhatIsUnusualIsFound(t *testing.T) {
+func TestUnusualArchivesHaveFindings(t *testing.T) {
 	for name, want := range map[string][]string{
 		"stored.npz": nil, "case.npz": {"npz.case"}, "with-readme.npz": {"npz.member"}, "bf16.npz": {"npy.bf16-void"}, "names.npz": nil,
 	} {

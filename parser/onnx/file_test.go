@@ -138,7 +138,7 @@ func TestTensorsMayShareExternalDataWholly(t *testing.T) {
 }
 
 // A model whose data lie outside of its folder is not verified: nobody reads them.
-func TestDataOutsideOfTheFolderAreNotVerified(t *testing.T) {
+func TestDataOutsideOfTheFolderIsNotVerified(t *testing.T) {
 	tried := 0
 	for _, r := range corpus.Gate() {
 		if r.Name != "onnx-external-path" && r.Name != "onnx-external-dots" {

@@ -73,7 +73,7 @@ func walk(t *testing.T, b *limits.Budget, g *vm.Graph) *walker {
 	return &walker{b: b, st: st, found: &tensor.Findings{}}
 }
 
-func TestNoArgumentIsTakenOnTrust(t *testing.T) {
+func TestEveryArgumentOfACallIsChecked(t *testing.T) {
 	for _, c := range []struct {
 		id   vm.ID
 		args string
@@ -150,7 +150,7 @@ func TestNoArgumentIsTakenOnTrust(t *testing.T) {
 }
 
 // Persistent ids that the machine would not let through.
-func TestNoPersistentIDIsTakenOnTrust(t *testing.T) {
+func TestEveryPersistentIDIsChecked(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	for _, code := range []string{
@@ -189,7 +189,7 @@ func TestNoPersistentIDIsTakenOnTrust(t *testing.T) {
 }
 
 // States of tensors that the machine would not let through.
-func TestNoStateIsTakenOnTrust(t *testing.T) {
+func TestEveryStateIsChecked(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	w := walk(t, b, load(t, b, storage))
@@ -341,7 +341,7 @@ func TestChecksumWantsThePickleInOrder(t *testing.T) {
 }
 
 // The machine knows no element type that this package does not.
-func TestEveryTypeThatTheMachineTakesIsKnown(t *testing.T) {
+func TestEveryTypeOfTheMachineIsKnown(t *testing.T) {
 	text, err := os.ReadFile("../../vm/allow.go")
 	if err != nil {
 		t.Fatal(err)

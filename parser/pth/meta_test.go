@@ -139,7 +139,7 @@ func words(list ...byte) string {
 }
 
 // Metadata can be left at any entry.
-func TestMetadataStopsWhereItIsLeft(t *testing.T) {
+func TestMetadataIterationMayStopAnywhere(t *testing.T) {
 	for _, name := range []string{"checkpoint.pt", "quantized-channel-qint8.pt", "torch-values.pt", "numpy.pt", "sparse-coo.pt"} {
 		f, _ := decode(t, checkpoint(t, name))
 		total := 0

@@ -55,7 +55,7 @@ func recipe(t testing.TB, name string) string {
 }
 
 // A scan sees every pickle, whichever of them is forbidden.
-func TestScanGoesOnBehindWhatIsForbidden(t *testing.T) {
+func TestScanContinuesAfterAForbiddenPickle(t *testing.T) {
 	five := []string{"pickle 1 (magic)", "pickle 2 (protocol)", "pickle 3 (system)", "pickle 4 (checkpoint)", "pickle 5 (keys)"}
 	for k, name := range map[int]string{1: "legacy-call-in-protocol", 2: "legacy-call-in-system", 4: "legacy-call-in-keys"} {
 		want := slices.Clone(five)
@@ -236,7 +236,7 @@ func TestFilesAreSafeForConcurrentUse(t *testing.T) {
 	all.Wait()
 }
 
-func TestSniffTellsWhatAFileIs(t *testing.T) {
+func TestSniffRecognizesPickles(t *testing.T) {
 	for _, c := range []struct {
 		head string
 		kind pth.Kind

@@ -55,7 +55,7 @@ u64 2; f32 1 2
 
 // What is not understood is passed over and named; where tensors stand in it, their
 // path is their name.
-func TestTensorsAreFoundInWhatIsNotUnderstood(t *testing.T) {
+func TestTensorsInUnknownObjectsAreFound(t *testing.T) {
 	object := `op GLOBAL "a" "B"; op EMPTY_TUPLE; op NEWOBJ; op BINPUT 0; `
 	for _, c := range []struct {
 		name, pickle string

@@ -39,7 +39,7 @@ func file(header string, data int) []byte {
 	return append(append(out, header...), make([]byte, data)...)
 }
 
-func TestReferenceFilesMeanWhatTheReferenceSays(t *testing.T) {
+func TestReferenceFilesDecodeAsByTheReference(t *testing.T) {
 	var expect map[string]struct {
 		Header   int64
 		Metadata map[string]string
@@ -77,7 +77,7 @@ func TestReferenceFilesMeanWhatTheReferenceSays(t *testing.T) {
 	}
 }
 
-func TestASampleMeansWhatTheReferenceSays(t *testing.T) {
+func TestASampleDecodesAsByTheReference(t *testing.T) {
 	var expect map[string]map[string]said
 	readJSON(t, "../../testdata/safetensors/expect-samples.json", &expect)
 	data, err := os.ReadFile("../../testdata/safetensors/tiny-llama.safetensors")
@@ -157,7 +157,7 @@ func TestHostileFilesAreRefusedWithClassAndOffset(t *testing.T) {
 }
 
 // What HQQ would run as Python is the name of a type, a letter in each element.
-func TestWhatIsEvaluatedIsTheNameOfAType(t *testing.T) {
+func TestEvaluatedTextIsTheNameOfAType(t *testing.T) {
 	for text, want := range map[string]wire.Class{
 		"torch.float16": wire.OK, "torch.float8_e4m3fn": wire.OK, "": wire.Forbidden, "torch.": wire.Forbidden, "float16": wire.Forbidden,
 		"torch.os": wire.Forbidden, "torch.hub.load": wire.Forbidden, "torch.load('x')": wire.Forbidden, "torch.f()": wire.Forbidden, "print(1)": wire.Forbidden,
@@ -186,7 +186,7 @@ func TestWhatIsEvaluatedIsTheNameOfAType(t *testing.T) {
 }
 
 // Every part of the header that a message may need to name.
-func TestMessagesSayWhereAndWhat(t *testing.T) {
+func TestMessagesNameThePartOfTheHeader(t *testing.T) {
 	for _, c := range []struct {
 		header string
 		data   int

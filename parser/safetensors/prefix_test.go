@@ -15,7 +15,7 @@ import (
 // What a prefix says of every file that begins with it is true of this one: an error is a
 // refusal of the whole file by the same rule, and grows no smaller with more bytes; a prefix that
 // holds the header says all that Decode says of the header. The account is left as it was.
-func TestAPrefixSaysWhatTheFileDoes(t *testing.T) {
+func TestAPrefixAgreesWithTheWholeFile(t *testing.T) {
 	type file struct {
 		name   string
 		data   []byte

@@ -31,7 +31,7 @@ func TestReadsAreAtMostTwoAndOnePer64KiB(t *testing.T) {
 	}
 }
 
-func TestAHeaderCostsLessThanThreeTimesItself(t *testing.T) {
+func TestAHeaderTakesLessThanThreeTimesItsSize(t *testing.T) {
 	header, size := synthetic(20_000)
 	b := account(t, limits.Policy{})
 	if _, err := safetensors.Decode(b, bytes.NewReader(header), size); err != nil {

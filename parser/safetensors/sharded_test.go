@@ -98,7 +98,7 @@ func TestAnIndexInAFolderFindsItsShardsThere(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithASetIsNamed(t *testing.T) {
+func TestDefectsOfASetAreNamed(t *testing.T) {
 	whole := func(index string) fstest.MapFS {
 		return fstest.MapFS{indexName: text(index), first: shard("a", "b"), second: shard("c")}
 	}

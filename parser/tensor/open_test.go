@@ -21,7 +21,7 @@ func (s streams) Open(name string) (fs.File, error) {
 }
 
 // A file is opened if it lies in the folder and can be read at any offset.
-func TestWhatIsNoFileOfTheFolderIsNotOpened(t *testing.T) {
+func TestSpecialFilesAndFilesOutsideAreNotOpened(t *testing.T) {
 	files := fstest.MapFS{"a": {Data: []byte("a")}, "d/b": {}, "pipe": {Mode: fs.ModeNamedPipe}}
 	for name, want := range map[string]struct {
 		in   fs.FS

@@ -36,7 +36,7 @@ func verified(t *testing.T, h stdzip.FileHeader, stored []byte) int64 {
 	return b.Worked()
 }
 
-func TestInflatingAMemberIsPaid(t *testing.T) {
+func TestInflatingAMemberCostsSteps(t *testing.T) {
 	const stored = "\x00\x00\x00\xff\xff"
 	data := []byte(strings.Repeat(stored, 200_000) + "\x01\x00\x00\xff\xff")
 	if n := verified(t, stdzip.FileHeader{Name: "a", Method: stdzip.Deflate}, data); n < int64(len(data)) {

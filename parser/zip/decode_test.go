@@ -112,7 +112,7 @@ func TestAHundredThousandMembersCostLittle(t *testing.T) {
 
 // Names that differ in case alone must not make the search for duplicates slow:
 // in steps it costs what other names cost.
-func TestNamesThatDifferInCaseAreAllowedWhereTheFormatSaysSo(t *testing.T) {
+func TestNamesThatDifferOnlyInCaseAreAnOption(t *testing.T) {
 	const letters = 12
 	name := func(i int) string {
 		p := []byte(strings.Repeat("a", letters))
@@ -169,7 +169,7 @@ func plain(n int) []byte {
 	return append(append(append(local, central...), end...), 0, 0)
 }
 
-func TestTheLargestCountWithoutZip64IsTakenAsItStands(t *testing.T) {
+func TestTheLargestCountMayBeStatedWithoutZip64(t *testing.T) {
 	a, err := decode(t, plain(1<<16-1), zip.Options{})
 	if err != nil || len(a.Members) != 1<<16-1 {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func TestStoredMembersAreReadAtAnyOffset(t *testing.T) {
 }
 
 // Whoever reads exactly the declared size must not miss a wrong checksum.
-func TestTheLastBytesComeOnlyWithARightChecksum(t *testing.T) {
+func TestTheLastBytesAreReturnedOnlyIfTheChecksumIsRight(t *testing.T) {
 	for _, method := range []uint16{stdzip.Store, stdzip.Deflate} {
 		data := build(t, 1, numbered, lorem, method)
 		for at := 0; at < len(data)-4; at++ {
@@ -171,7 +171,7 @@ func noise(n int) []byte {
 }
 
 // A file that becomes shorter, or fails, while it is streamed.
-func TestAStreamReportsWhatTheReaderSays(t *testing.T) {
+func TestAStreamReturnsErrorsOfItsReader(t *testing.T) {
 	for _, method := range []uint16{stdzip.Store, stdzip.Deflate} {
 		data := build(t, 1, numbered, noise(1<<16), method)
 		r := &turning{data: data}

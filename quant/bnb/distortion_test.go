@@ -71,7 +71,7 @@ func TestDistortionOfNothing(t *testing.T) {
 }
 
 // What the encoders' own way back gives is what the weight decodes to.
-func TestTheWayBackIsTheDecoders(t *testing.T) {
+func TestEncodersReadBackLikeTheDecoders(t *testing.T) {
 	for _, g := range append(encodeGoldens(t, "[nf]*4-*"), encodeGoldens(t, "nested-*")...) {
 		s := g.state(t)
 		var list []quanttest.Stored

@@ -150,7 +150,7 @@ func TestEightBitCodesAreThoseOfBitsandbytes(t *testing.T) {
 	}
 }
 
-func TestAMeanIsTorchs(t *testing.T) {
+func TestAMeanIsComputedLikeTorch(t *testing.T) {
 	g := encodeGoldens(t, "mean")[0]
 	numbers, want := quanttest.Floats(g.data["input"]), quanttest.Floats(g.data["mean"])
 	for i, w := range want {

@@ -47,7 +47,7 @@ func realBnb(t *testing.T, name string) tensor.Model {
 
 // What bitsandbytes wrote on a GPU comes back byte for byte, FP4's signed zeros
 // too.
-func TestRealBitsandbytesCodesComeBack(t *testing.T) {
+func TestRealBitsandbytesCodesRoundTrip(t *testing.T) {
 	for _, name := range []string{"llama_1b_nf4", "llama_1b_fp4", "llama_1b_nf4_double_quant", "llama_1b_int8"} {
 		for _, to := range []quant.Target{quant.F32, quant.BF16} {
 			t.Run(name+" through "+to.String(), func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestRealBitsandbytesCodesComeBack(t *testing.T) {
 
 // With scales that are not nested the whole way back needs nothing stored: the
 // largest number of a block is its scale.
-func TestRealBitsandbytesBlocksAreFoundAnew(t *testing.T) {
+func TestRealBitsandbytesScalesAreRecovered(t *testing.T) {
 	for _, name := range []string{"llama_1b_nf4", "llama_1b_fp4"} {
 		t.Run(name, func(t *testing.T) {
 			m := realBnb(t, name)
@@ -108,7 +108,7 @@ func TestRealBitsandbytesBlocksAreFoundAnew(t *testing.T) {
 
 // A block with nothing in it has the code of zero, and an absmax of zero cannot
 // say anything else.
-func TestARoundTripTellsWhereCodesAreLost(t *testing.T) {
+func TestARoundTripCountsTheCodesOfZeroBlocks(t *testing.T) {
 	s := bnb.State{Quantizer: bnb.Quantizer{Block: 32}, DType: "float32", Shape: []int64{2, 32}}
 	codebook := s.Codebook()
 	codes := make([]byte, 32)
@@ -129,7 +129,7 @@ func TestARoundTripTellsWhereCodesAreLost(t *testing.T) {
 	}
 }
 
-func TestOtherSchemesHaveNoWayBack(t *testing.T) {
+func TestSchemesWithoutAnEncoderAreRefused(t *testing.T) {
 	m := quanttest.Model(`{"quantization_config":{"quant_method":"fp8","weight_block_size":[128,128]}}`,
 		quanttest.Stored{Name: "m.weight", DType: tensor.F8E4M3, Shape: []int64{2, 4}, Data: make([]byte, 8)}, quanttest.Stored{Name: "m.weight_scale_inv", DType: tensor.F32, Shape: []int64{1, 1}, Data: quanttest.F32(1)})
 	bound, b, err := quanttest.Plan(t, m, quant.Options{Target: quant.F32})

@@ -17,7 +17,7 @@ import (
 
 // A mix is of a model with llama.cpp's names, and a number whose scale float16 does not hold is
 // refused and not written as infinity.
-func TestWhatNoMixIsOf(t *testing.T) {
+func TestMixesRefuseOtherModelsAndOverflow(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	x, _ := mix.Find("tq2_0")

@@ -182,7 +182,7 @@ func TestAModuleOfMLXHasTheModeOfItsOwnEntry(t *testing.T) {
 
 // mlx_lm.convert writes null where its mixed recipes are given no group size; the layers
 // of MLX take the default of their mode then.
-func TestWhatMLXIsNotToldIsItsModesDefault(t *testing.T) {
+func TestMissingMLXSettingsAreTheDefaultsOfTheMode(t *testing.T) {
 	affine := func(words int64) tensor.Model {
 		return quanttest.Model(`{"quantization":{"bits":4,"group_size":null,"mode":"affine","m":{"bits":3,"group_size":null,"mode":"affine"},"n":{"bits":8}}}`,
 			quanttest.Zeros("m.weight", tensor.U32, 1, words), quanttest.Zeros("m.scales", tensor.F32, 1, 1), quanttest.Zeros("m.biases", tensor.F32, 1, 1),

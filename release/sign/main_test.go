@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsSignedIsCheckedAndWhatIsChangedIsNot(t *testing.T) {
+func TestSignedFilesVerifyAndChangedOnesDoNot(t *testing.T) {
 	p256, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func TestAHelperThatDoesNotAnswerFailsEachReload(t *testing.T) {
 
 // A file whose reading does not end fails the reload and no later one, and is not read by a
 // second reader meanwhile.
-func TestAReadingThatDoesNotEndIsGivenUp(t *testing.T) {
+func TestAReadThatHangsFailsOneReload(t *testing.T) {
 	hold, stuck := make(chan struct{}), atomic.Int64{}
 	p := newPending([]string{"stuck", "good"})
 	p.wait = 10 * time.Millisecond

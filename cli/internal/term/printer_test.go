@@ -7,7 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-func TestColoursAreOfTheFirstWordAlone(t *testing.T) {
+func TestOnlyTheFirstWordIsColoured(t *testing.T) {
 	for _, c := range []struct {
 		paint, line, want string
 		colours           bool

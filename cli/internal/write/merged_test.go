@@ -8,7 +8,7 @@ import (
 
 // The line says what happened: an adapter of whole modules computes nothing, and neither do layers
 // that are put together.
-func TestWhatAMergeDidIsSaid(t *testing.T) {
+func TestTheSummaryOfAMergeSaysWhatItDid(t *testing.T) {
 	written := convert.Count{Tensors: 24, Bytes: 2048}
 	for _, c := range []struct {
 		m    merged

@@ -15,7 +15,7 @@ import (
 )
 
 // What follows a matrix, and columns that are none or of another type, are refused.
-func TestWhatIsNoMatrixIsRefused(t *testing.T) {
+func TestMalformedImportanceMatricesAreRefused(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	numbers := func(list ...uint32) (p []byte) {

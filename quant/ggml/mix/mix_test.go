@@ -136,7 +136,7 @@ func TestNamesOfMixes(t *testing.T) {
 }
 
 // What a mix cannot do is said, not guessed.
-func TestLayersThatAreNotThere(t *testing.T) {
+func TestMixesRefuseMissingLayers(t *testing.T) {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
 	x, _ := Find("Q4_K_M")
