@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A text denotes more names than stand in it: parsers join what it has in parts, and loaders
@@ -84,29 +85,34 @@ func (s *Search) denotesJSON(open func() (io.ReadCloser, error)) (is bool, found
 	return is, found, err
 }
 
+// pattern compiles an expression when it is asked for: few runs of a program need it.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // joined are what parsers take away between the parts of one value: the end of a line behind a
 // backslash, what begins and ends a section, comments and instructions of XML, and the quotes
 // between strings of protobuf's texts. Of UTF-16 the zero bytes were taken away before.
-var joined = regexp.MustCompile(`\\[ \t]*(?:\r?\n|\r|\x{85}|\x{2028}|\x{2029})[ \t\r\n]*|<!\[CDATA\[|\]\]>|<!--(?s:.*?)-->|<\?[^>]*\?>|["'][ \t\r\n]*["']`)
+var joined = pattern(`\\[ \t]*(?:\r?\n|\r|\x{85}|\x{2028}|\x{2029})[ \t\r\n]*|<!\[CDATA\[|\]\]>|<!--(?s:.*?)-->|<\?[^>]*\?>|["'][ \t\r\n]*["']`)
 
 // A tag of YAML makes another value of a text, such as one in Base64.
-var tagged = regexp.MustCompile(`(?m)(?:^|[\s\[{,:?-])![a-z!<][^\s=]*[ \t]|%tag[ \t]|yaml\.org,2002:`)
+var tagged = pattern(`(?m)(?:^|[\s\[{,:?-])![a-z!<][^\s=]*[ \t]|%tag[ \t]|yaml\.org,2002:`)
 
 // What stands for one value: variables of OmegaConf (in one another), shells, Python, INI, Jinja
 // and Windows, classes of letters, entities of XML, and words between two of a mark.
-var reference = regexp.MustCompile(`\$\{(?:[^{}\n]|\$\{[^{}\n]*\})*\}|\$\([^()\n]*\)|\$\w+|%\([^()\n]*\)\w?|%\w+%|%[a-z]|\{\{[^\n]*?\}\}|[@#]\{[^{}\n]*\}|\{[^{}\n"' ]*\}|\[[^\[\]\n"' ]*\]|&[a-z]\w*;|<[a-z]\w*>|@\w+@|\^\w+\^|!\w+!|\+\w+\+|#\w+#`)
+var reference = pattern(`\$\{(?:[^{}\n]|\$\{[^{}\n]*\})*\}|\$\([^()\n]*\)|\$\w+|%\([^()\n]*\)\w?|%\w+%|%[a-z]|\{\{[^\n]*?\}\}|[@#]\{[^{}\n]*\}|\{[^{}\n"' ]*\}|\[[^\[\]\n"' ]*\]|&[a-z]\w*;|<[a-z]\w*>|@\w+@|\^\w+\^|!\w+!|\+\w+\+|#\w+#`)
 
 // ref stands for a reference in a component.
 const ref = 0x01
 
 // denoted returns the first component of a path that could be one of the names, or "".
 func (s *Search) denoted(p []byte) string {
-	p = joined.ReplaceAll(bytes.ReplaceAll(p, []byte{0}, nil), nil)
+	p = joined().ReplaceAll(bytes.ReplaceAll(p, []byte{0}, nil), nil)
 	p = plain(p)
-	if tag := tagged.Find(p); tag != nil {
+	if tag := tagged().Find(p); tag != nil {
 		return "the tag " + strings.TrimSpace(string(tag))
 	}
-	p = reference.ReplaceAll(p, []byte{ref})
+	p = reference().ReplaceAll(p, []byte{ref})
 	if found := s.first(p, true); found != "" { // parsers have joined it
 		return found
 	}

@@ -82,6 +82,7 @@ var (
 	assigning   = cutsetOf(":=")
 	brackets    = cutsetOf("{[")
 	bracketPart = cutsetOf(",{}[]")
+	plainEnds   = cutsetOf("# \t,[]{}\"'") // bytes that inPlain of a quoting asks about
 )
 
 // breakAt returns the place of the first character that ends a line to PyYAML, or -1.

@@ -44,7 +44,10 @@ var hubNames = [...]hubName{
 // fetchesWord returns the library that takes any text of a member for a model, "" for none.
 func (w *walk) fetchesWord(key string) string {
 	for _, n := range hubNames {
-		if is, _ := path.Match(n.file, w.file); is && n.key == key {
+		if n.key != key {
+			continue
+		}
+		if is, _ := path.Match(n.file, w.file); is {
 			return n.who
 		}
 	}

@@ -4,34 +4,40 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
+// pattern compiles an expression when it is asked for: most runs of a program see no file of git.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 // Kinds of values in a configuration of git, each without anything that git runs.
 var (
-	gitBool   = regexp.MustCompile(`^(|true|false|yes|no|on|off|0|1)$`)
-	gitNumber = regexp.MustCompile(`^[0-9]{1,9}$`)
-	gitWord   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_+-]*$`)
-	gitRemote = regexp.MustCompile(`^(\.|[A-Za-z0-9_][A-Za-z0-9._/+-]*)$`)
-	gitRef    = regexp.MustCompile(`^[+^]?refs/[^\x00-\x20\x7f\\]*$`)
-	gitFilter = regexp.MustCompile(`^[a-z][a-z0-9:=+.]*$`)
-	gitName   = regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`)
-	gitTags   = regexp.MustCompile(`^--(no-)?tags$`)
-	gitHTTPS  = regexp.MustCompile(`^https://([A-Za-z0-9._~%+:][A-Za-z0-9._~%+:-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?(/[!-~]*)?$`)
-	gitURL    = regexp.MustCompile(`^(ssh|git)://([A-Za-z0-9._][A-Za-z0-9._-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?/[!-~]*$`)
-	gitSCP    = regexp.MustCompile(`^[A-Za-z0-9._][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9._~/][!-~]*$`)
-	gitAccess = regexp.MustCompile(`^(none|basic|private|negotiate|ntlm)$`)
-	gitAlways = regexp.MustCompile(`^(|true|false|always)$`)
+	gitBool   = pattern(`^(|true|false|yes|no|on|off|0|1)$`)
+	gitNumber = pattern(`^[0-9]{1,9}$`)
+	gitWord   = pattern(`^[A-Za-z0-9][A-Za-z0-9_+-]*$`)
+	gitRemote = pattern(`^(\.|[A-Za-z0-9_][A-Za-z0-9._/+-]*)$`)
+	gitRef    = pattern(`^[+^]?refs/[^\x00-\x20\x7f\\]*$`)
+	gitFilter = pattern(`^[a-z][a-z0-9:=+.]*$`)
+	gitName   = pattern(`^[^\x00-\x1f\x7f]*$`)
+	gitTags   = pattern(`^--(no-)?tags$`)
+	gitHTTPS  = pattern(`^https://([A-Za-z0-9._~%+:][A-Za-z0-9._~%+:-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?(/[!-~]*)?$`)
+	gitURL    = pattern(`^(ssh|git)://([A-Za-z0-9._][A-Za-z0-9._-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?/[!-~]*$`)
+	gitSCP    = pattern(`^[A-Za-z0-9._][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[A-Za-z0-9._~/][!-~]*$`)
+	gitAccess = pattern(`^(none|basic|private|negotiate|ntlm)$`)
+	gitAlways = pattern(`^(|true|false|always)$`)
 
-	lfsClean   = regexp.MustCompile(`^git-lfs clean -- %f$`)
-	lfsSmudge  = regexp.MustCompile(`^git-lfs smudge (-{2}skip )?-- %f$`)
-	lfsProcess = regexp.MustCompile(`^git-lfs filter-process( -{2}skip)?$`)
+	lfsClean   = pattern(`^git-lfs clean -- %f$`)
+	lfsSmudge  = pattern(`^git-lfs smudge (-{2}skip )?-- %f$`)
+	lfsProcess = pattern(`^git-lfs filter-process( -{2}skip)?$`)
 )
 
 // gitKeys are the keys that a clone writes, and which values. A star is any subsection.
-var gitKeys = map[string][]*regexp.Regexp{
+var gitKeys = map[string][]func() *regexp.Regexp{
 	"core.repositoryformatversion": {gitNumber}, "core.filemode": {gitBool}, "core.bare": {gitBool}, "core.logallrefupdates": {gitAlways},
 	"core.ignorecase": {gitBool}, "core.precomposeunicode": {gitBool}, "core.symlinks": {gitBool}, "core.sparsecheckout": {gitBool}, "core.sparsecheckoutcone": {gitBool},
 	"extensions.objectformat": {gitWord}, "extensions.compatobjectformat": {gitWord}, "extensions.refstorage": {gitWord}, "extensions.worktreeconfig": {gitBool},
@@ -53,24 +59,24 @@ func (r *reader) gitConfig() error {
 
 // Kinds of values in files of a work tree that git and Git LFS read like a configuration.
 var (
-	gitPath     = regexp.MustCompile(`^[^-/\\\x00-\x1f\x7f:][^\\\x00-\x1f\x7f:]*$`)
-	gitRelative = regexp.MustCompile(`^\.\.?/[A-Za-z0-9_./-]*$`)
-	gitBranch   = regexp.MustCompile(`^(\.|[A-Za-z0-9_][A-Za-z0-9._/+-]*)$`)
-	gitUpdate   = regexp.MustCompile(`^(checkout|rebase|merge|none)$`)
-	gitIgnore   = regexp.MustCompile(`^(all|dirty|untracked|none)$`)
-	gitRecurse  = regexp.MustCompile(`^(|true|false|yes|no|on|off|0|1|on-demand)$`)
-	lfsPaths    = regexp.MustCompile(`^[^\x00-\x1f\x7f]*$`)
+	gitPath     = pattern(`^[^-/\\\x00-\x1f\x7f:][^\\\x00-\x1f\x7f:]*$`)
+	gitRelative = pattern(`^\.\.?/[A-Za-z0-9_./-]*$`)
+	gitBranch   = pattern(`^(\.|[A-Za-z0-9_][A-Za-z0-9._/+-]*)$`)
+	gitUpdate   = pattern(`^(checkout|rebase|merge|none)$`)
+	gitIgnore   = pattern(`^(all|dirty|untracked|none)$`)
+	gitRecurse  = pattern(`^(|true|false|yes|no|on|off|0|1|on-demand)$`)
+	lfsPaths    = pattern(`^[^\x00-\x1f\x7f]*$`)
 )
 
 // moduleKeys are the keys of .gitmodules, by git's gitmodules(5).
-var moduleKeys = map[string][]*regexp.Regexp{
+var moduleKeys = map[string][]func() *regexp.Regexp{
 	"submodule.*.path": {gitPath}, "submodule.*.url": {gitHTTPS, gitURL, gitSCP, gitRelative}, "submodule.*.branch": {gitBranch}, "submodule.*.update": {gitUpdate},
 	"submodule.*.ignore": {gitIgnore}, "submodule.*.shallow": {gitBool}, "submodule.*.fetchrecursesubmodules": {gitRecurse},
 }
 
 // lfsKeys are the keys that Git LFS takes from .lfsconfig, by git-lfs-config(5), which says
 // that it ignores all others for safety.
-var lfsKeys = map[string][]*regexp.Regexp{
+var lfsKeys = map[string][]func() *regexp.Regexp{
 	"lfs.url": {gitHTTPS, gitURL}, "lfs.pushurl": {gitHTTPS, gitURL}, "remote.*.lfsurl": {gitHTTPS, gitURL}, "lfs.*.access": {gitAccess}, "lfs.*.locksverify": {gitBool},
 	"lfs.locksverify": {gitBool}, "lfs.fetchinclude": {lfsPaths}, "lfs.fetchexclude": {lfsPaths}, "lfs.gitprotocol": {gitWord}, "lfs.allowincompletepush": {gitBool},
 	"lfs.skipdownloaderrors": {gitBool}, "lfs.concurrenttransfers": {gitNumber}, "lfs.repositoryformatversion": {gitNumber},
@@ -105,7 +111,7 @@ func (r *reader) lfsConfig() error {
 }
 
 // allows reports whether a list has the key with such a value.
-func allows(keys map[string][]*regexp.Regexp, key gitKey, value string) bool {
+func allows(keys map[string][]func() *regexp.Regexp, key gitKey, value string) bool {
 	kinds := keys[key.String()]
 	if kinds == nil && key.sub {
 		kinds = keys[key.section+".*."+key.name]
@@ -113,7 +119,7 @@ func allows(keys map[string][]*regexp.Regexp, key gitKey, value string) bool {
 	if strings.HasSuffix(key.name, "url") && (strings.Contains(value, "::") || strings.Contains(value, "%0") || strings.ContainsAny(value, "\\\"'`$")) {
 		return false
 	}
-	return slices.ContainsFunc(kinds, func(is *regexp.Regexp) bool { return is.MatchString(value) })
+	return slices.ContainsFunc(kinds, func(is func() *regexp.Regexp) bool { return is().MatchString(value) })
 }
 
 // gitText judges a text in the form of git's configurations, key by key.
@@ -143,7 +149,7 @@ func (r *reader) gitAllows(key gitKey, g *gitReader) bool {
 	if key.String() == "core.worktree" {
 		return r.staysInClone(g.value)
 	}
-	if key.section == "remote" && !gitRemote.MatchString(key.subsection) {
+	if key.section == "remote" && !gitRemote().MatchString(key.subsection) {
 		return false // the name of a remote without a URL is its URL
 	}
 	if key.name == "active" && strings.Contains(key.subsection, "..") {

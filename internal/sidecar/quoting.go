@@ -51,9 +51,17 @@ func (q *quoting) scan(part string) int {
 	if q.mode == aComment {
 		comment = 0
 	}
-	for i := range len(part) {
-		if q.mode == aComment {
-			break
+	for i := 0; i < len(part) && q.mode != aComment; i++ {
+		if q.mode == aPlain && q.begun && !plainEnds[part[i]] { // most bytes of a text change nothing
+			n := plainEnds.index(part[i:])
+			if n < 0 {
+				n = len(part) - i
+			}
+			i += n
+			q.column, q.prev = q.column+n, part[i-1]
+			if i == len(part) {
+				break
+			}
 		}
 		if q.next(part[i], part[i:]) {
 			comment = i

@@ -207,17 +207,17 @@ func escaped(line string) bool {
 // look looks at a line, for names that begin in its first bytes.
 func (l *lines) look(line string, most int) error {
 	plain := unescaped(line)
-	if taggedForPython(line) || taggedForPython(plain) {
+	hides := plain != line
+	if taggedForPython(line) || hides && taggedForPython(plain) {
 		if err := l.once("sidecar.yaml-tag", tensor.Danger, "", l.at, "a tag lets YAML construct a Python object: "+wire.Quote(strings.TrimSpace(line[:min(len(line), 80)]))); err != nil {
 			return err
 		}
 	}
-	shown := strings.Count(line, hydraKey)
 	l.plain, l.whole = plain, most == len(line)
 	if err := l.goOn(l.plain); err != nil {
 		return err
 	}
-	if strings.Count(l.plain, hydraKey) != shown {
+	if hides && strings.Count(l.plain, hydraKey) != strings.Count(line, hydraKey) {
 		if err := l.once("sidecar.target", tensor.Danger, "", l.at, "the name "+hydraKey+" is written with escapes: it is hidden"); err != nil {
 			return err
 		}
