@@ -1,9 +1,9 @@
 package vm
 
 import (
-	"cmp"
 	"embed"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -45,61 +45,81 @@ func (s *ClassSet) Names() (list []string) {
 	return list
 }
 
-var (
-	//go:embed sets/data.set
-	dataText string
-	//go:embed sets/tables.set
-	tablesText string
-	//go:embed sets
-	setFiles embed.FS
-)
+//go:embed sets
+var setFiles embed.FS
 
-// libraryData are the classes of Python and NumPy that hold data.
-var libraryData = sync.OnceValue(func() *ClassSet { return mustParse(dataText, nil) })
+// A setFile is a set that comes with this package. It takes longer to read than most pickles, so
+// it is read when a name asks for it.
+type setFile struct {
+	roots map[string]bool // first words of the names of its classes
+	read  func() *ClassSet
+}
 
-// dataSets are the sets that need no permission.
-var dataSets = sync.OnceValue(func() []*ClassSet {
-	return []*ClassSet{libraryData(), mustParse(tablesText, libraryData())}
-})
-
-func mustParse(text string, data *ClassSet) *ClassSet {
-	s, err := parseSet(text, data)
+// newSetFile returns a set of that name, whose classes may name those of data.
+func newSetFile(name string, data func() *ClassSet) *setFile {
+	text, err := setFiles.ReadFile("sets/" + name + ".set")
 	if err != nil {
 		panic("internal error: " + err.Error())
 	}
-	return s
+	f := &setFile{map[string]bool{}, sync.OnceValue(func() *ClassSet {
+		s, err := parseSet(string(text), data())
+		if err != nil {
+			panic("internal error: " + err.Error())
+		}
+		return s
+	})}
+	lines := strings.Split(string(text), "\n")
+	for _, line := range lines {
+		if names, ok := strings.CutPrefix(line, "class "); ok {
+			for name := range strings.FieldsSeq(names) {
+				f.roots[rootOf(name)] = true
+			}
+		}
+	}
+	return f
 }
 
-// classOf returns what the data of libraries, or else a set that comes with this package,
-// says about a global.
-func classOf(module, name string) *class {
+// rootOf returns the first word of a dotted name.
+func rootOf(name string) string {
+	if i := strings.IndexAny(name, ".:"); i >= 0 {
+		return name[:i]
+	}
+	return name
+}
+
+var (
+	// libraryData are the classes of Python and NumPy that hold data.
+	libraryData = sync.OnceValue(func() *setFile { return newSetFile("data", func() *ClassSet { return nil }) })
+	// dataFiles are the sets that need no permission.
+	dataFiles = sync.OnceValue(func() []*setFile { return []*setFile{libraryData(), newSetFile("tables", libraryData().read)} })
+	// grantedFiles are the others, by name.
+	grantedFiles = sync.OnceValue(func() (list []*setFile) {
+		for _, name := range [...]string{"gensim", "imblearn", "lightgbm", "lightning", "networkx", "optuna", "scipy", "sklearn"} {
+			list = append(list, newSetFile(name, libraryData().read))
+		}
+		return list
+	})
+)
+
+// dataClassOf returns what the data of libraries says about a global.
+func dataClassOf(module, name string) *class { return classIn(dataFiles(), module, name) }
+
+// grantedClassOf returns what a set that a policy may allow says about a global.
+func grantedClassOf(module, name string) *class { return classIn(grantedFiles(), module, name) }
+
+func classIn(files []*setFile, module, name string) *class {
 	full := module + "." + name
-	for _, sets := range [][]*ClassSet{dataSets(), classSets()} {
-		for _, s := range sets {
-			if c := s.byName[full]; c != nil {
-				return c
-			}
+	root := rootOf(full)
+	for _, f := range files {
+		if !f.roots[root] {
+			continue
+		}
+		if c := f.read().byName[full]; c != nil {
+			return c
 		}
 	}
 	return nil
 }
-
-// classSets are the sets that come with this package, by name. Data of libraries is not
-// among them: it needs no permission.
-var classSets = sync.OnceValue(func() (list []*ClassSet) {
-	for _, name := range setNames {
-		text, err := setFiles.ReadFile("sets/" + name + ".set")
-		if err != nil {
-			panic("internal error: " + err.Error())
-		}
-		list = append(list, mustParse(string(text), libraryData()))
-	}
-	slices.SortFunc(list, func(a, b *ClassSet) int { return cmp.Compare(a.Name, b.Name) })
-	return list
-})
-
-// setNames are the sets that come with this package.
-var setNames = []string{"gensim", "imblearn", "lightgbm", "lightning", "networkx", "optuna", "scipy", "sklearn"}
 
 // takesCall reports whether a class is called with these arguments.
 func (m *machine) takesCall(c *class, args ref, isNew bool) bool {
@@ -116,4 +136,11 @@ func (m *machine) takesState(c *class, target, state ref) bool {
 }
 
 // ClassSets lists the sets that a policy may allow, by name.
-func ClassSets() []*ClassSet { return classSets() }
+func ClassSets() []*ClassSet {
+	var list []*ClassSet
+	files := grantedFiles()
+	for _, f := range files {
+		list = append(list, f.read())
+	}
+	return list
+}

@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -247,14 +246,15 @@ func (g *Global) judge() {
 	if g.ID, _ = lookup(g.Module, g.Name); g.ID != NoID {
 		return
 	}
-	if g.class = classOf(g.Module, g.Name); g.class != nil && slices.Contains(dataSets(), g.class.set) {
+	if g.class = dataClassOf(g.Module, g.Name); g.class != nil {
 		g.ID = LibraryData
 		return
 	}
 	if g.Reason = danger(g.Module, g.Name); g.Reason != "" {
-		g.Status, g.class = Dangerous, nil
+		g.Status = Dangerous
 		return
 	}
+	g.class = grantedClassOf(g.Module, g.Name)
 	g.Status, g.Reason = Unknown, "not on the allowlist"
 	if g.class != nil {
 		g.ID, g.Reason = SetMember, "a class of the set "+g.class.set.Name+", which is not allowed"

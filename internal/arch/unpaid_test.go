@@ -20,7 +20,7 @@ var unpaid = map[string][]string{
 		vm: r.set.classes
 		vm: names
 		vm: strings.FieldsSeq(rest)
-		vm: sets
+		vm: files
 		vm: strings.FieldsSeq(names)
 		vm: strings.FieldsSeq(p.text)
 		vm: p.parts
