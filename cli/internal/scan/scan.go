@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -76,9 +75,7 @@ func (Scan) Examples() []run.Example {
 
 // Run implements the command.
 func (c *Scan) Run(ctx context.Context, s *run.Run) error {
-	// A file leaves some 50 KB of garbage and a scan holds 1 MB, so the collector would run every
-	// eightieth file. It waits for as much as is held, and this is never touched.
-	defer runtime.KeepAlive(make([]byte, 16<<20))
+	defer garbage.begin()()
 	ctx, stop, err := c.WithTotalTimeout(ctx)
 	if err != nil {
 		return err
