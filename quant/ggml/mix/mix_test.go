@@ -3,12 +3,14 @@ package mix
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -64,6 +66,29 @@ func TestTypesAreThoseOfLlamaQuantize(t *testing.T) {
 	}
 	if compared < 100000 {
 		t.Errorf("only %d types were compared", compared)
+	}
+}
+
+// With experts, llama-quantize counts by the layer in a name, and throws at one that the model
+// does not have.
+func TestALayerThatTheModelLacksIsRefusedWithExperts(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	x, _ := Find("q4_k_m")
+	for name, of := range map[string]struct {
+		experts int
+		fails   bool
+	}{
+		"blk.1.ffn_down_exps.weight": {8, false}, "blk.2.ffn_down_exps.weight": {8, true}, "ffn_down_exps.weight": {8, true}, "blk.2.ffn_down.weight": {0, false},
+	} {
+		list := []Tensor{{Name: name, Shape: []int64{2, 256, 256}, From: tensor.F16}}
+		if of.experts == 0 {
+			list[0].Shape = list[0].Shape[1:]
+		}
+		err := Choose(b, x, Model{Arch: "llama", Layers: 2, Heads: 8, KVShare: 1, Experts: of.experts}, Options{}, list)
+		if errors.Is(err, wire.ErrUnsupported) != of.fails || (err == nil) == of.fails {
+			t.Errorf("%s with %d experts: %v", name, of.experts, err)
+		}
 	}
 }
 
