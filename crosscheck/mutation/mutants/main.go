@@ -7,6 +7,8 @@
 //	go run ./mutants -root ../.. -list ./vm            the places, without running them
 //	go run ./mutants -root ../.. -changed -quick -floors FILE  of four of the packages that changed since the last tag; fails below a floor
 //	go run ./mutants -root ../.. -operator "charge dropped" ./vm  those of one kind
+//	go run ./mutants -root ../.. -n 0 -own -json ./vm > FILE   with the tests of the package alone
+//	go run ./mutants -root ../.. -n 0 -again FILE ./vm  those of a run that -json printed which were not killed, after a change of the tests
 //	go run ./mutants -root ../.. -table FILE           a sample of each package; writes the table of FILE
 //	go run ./mutants -root ../.. -table FILE -from "a.json b.json"  writes the rows of runs that -json printed
 //
@@ -58,6 +60,8 @@ func main() {
 	flag.StringVar(&o.floors, "floors", "", "file with a package, a space and the least share in percent that is killed, a line each")
 	flag.BoolVar(&o.changed, "changed", false, "take packages that changed since the last tag, or with the last commits: four, drawn by the seed")
 	flag.BoolVar(&o.quick, "quick", false, "of the tests of other packages take only the quick ones that read the corpus")
+	flag.BoolVar(&o.own, "own", false, "run no tests of other packages")
+	flag.StringVar(&o.again, "again", "", "file that -json printed: take the mutants of it that were not killed")
 	flag.StringVar(&o.known, "known", "", "file with equivalent mutants: file, tab, change, tab, reason")
 	flag.StringVar(&o.operator, "operator", "", "take mutants of this kind alone")
 	flag.DurationVar(&o.within, "within", 0, "begin no mutant after this time; 0 is no bound")
@@ -72,11 +76,11 @@ func main() {
 }
 
 type options struct {
-	root, seed, floors, known, operator, table, from string
-	count                                            int
-	within                                           time.Duration
-	list, json, changed, quick                       bool
-	patterns                                         []string
+	root, seed, floors, known, operator, table, from, again string
+	count                                                   int
+	within                                                  time.Duration
+	list, json, changed, quick, own                         bool
+	patterns                                                []string
 }
 
 func (o *options) run() error {
@@ -141,6 +145,13 @@ func (o *options) choose(patterns []string) ([]*source.Package, []*mutant, error
 	chosen := slices.DeleteFunc(all, func(m *mutant) bool {
 		return equal[m.File+"\t"+m.Change] > 0 || o.operator != "" && m.Operator != o.operator
 	})
+	if o.again != "" {
+		left, err := leftOf(o.again)
+		if err != nil {
+			return nil, nil, err
+		}
+		chosen = slices.DeleteFunc(chosen, func(m *mutant) bool { return !left[m.key()] })
+	}
 	if o.count > 0 {
 		chosen = sampleEach(chosen, o.count, o.seed)
 	}

@@ -26,7 +26,8 @@ const (
 const (
 	slower   = 10
 	anyTime  = 20 * time.Second
-	standing = time.Minute // without a tick of the processor
+	ownTime  = 3 * time.Second // the same for the tests of a package alone: they are short
+	standing = time.Minute     // without a tick of the processor
 	patience = 20 * time.Minute
 	memory   = 3 << 30
 )
@@ -60,7 +61,9 @@ func (r *runner) test(s *suite, name string, id int, took time.Duration, look fu
 	go func() { ended <- cmd.Wait() }()
 	limit := time.Duration(0)
 	if id >= 0 {
-		limit = slower*took + anyTime
+		if limit = slower*took + anyTime; r.own {
+			limit = slower*took + ownTime
+		}
 	}
 	end := watch(cmd.Process.Pid, limit, ended)
 	switch {

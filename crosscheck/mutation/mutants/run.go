@@ -105,7 +105,7 @@ type runner struct {
 	root, dir, overlay string
 	count              int
 	chosen             []*mutant
-	quick              bool
+	quick, own         bool
 
 	sync.Mutex
 	suites map[string]*suite
@@ -120,7 +120,7 @@ func (o *options) runAll(list []*source.Package, chosen []*mutant) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	r := runner{root: o.root, dir: dir, chosen: chosen, quick: o.quick, suites: map[string]*suite{}, built: map[string]string{}}
+	r := runner{root: o.root, dir: dir, chosen: chosen, quick: o.quick, own: o.own, suites: map[string]*suite{}, built: map[string]string{}}
 	for _, m := range chosen {
 		r.count = max(r.count, m.ID+1)
 	}
@@ -132,7 +132,7 @@ func (o *options) runAll(list []*source.Package, chosen []*mutant) error {
 	for _, m := range chosen {
 		needed = append(needed, r.suitesOf(m)[0].dir)
 	}
-	if o.quick {
+	if o.quick && !o.own {
 		needed = append(needed, "fuzz", "gate")
 	}
 	if err := r.build(needed); err != nil {
@@ -198,6 +198,9 @@ func (r *runner) suitesOf(m *mutant) (list []*suite) {
 		}
 	}
 	get(pkg, ".")
+	if r.own {
+		return list
+	}
 	corpus := corpusSuites
 	if r.quick {
 		corpus = quickSuites

@@ -80,7 +80,18 @@ func (o *options) tabulate() error {
 }
 
 // readRun reads the mutants of one package that -json printed.
-func readRun(path string) (list []*mutant, err error) {
+func readRun(path string) ([]*mutant, error) {
+	list, err := readMutants(path)
+	for _, m := range list {
+		if m.Package != list[0].Package {
+			return nil, fmt.Errorf("%s holds mutants of %s and %s", path, list[0].Package, m.Package)
+		}
+	}
+	return list, err
+}
+
+// readMutants reads the mutants that -json printed.
+func readMutants(path string) (list []*mutant, err error) {
 	body, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -93,15 +104,29 @@ func readRun(path string) (list []*mutant, err error) {
 		if err := json.Unmarshal([]byte(line), m); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		if len(list) > 0 && m.Package != list[0].Package {
-			return nil, fmt.Errorf("%s holds mutants of %s and %s", path, list[0].Package, m.Package)
-		}
 		list = append(list, m)
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s holds no mutants", path)
 	}
 	return list, nil
+}
+
+// key tells a mutant in a program of other tests, or of code that changed elsewhere in its file.
+func (m *mutant) key() string {
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", m.File, m.Function, m.Operator, m.Text, m.Change)
+}
+
+// leftOf returns the keys of the mutants of a run that were not killed.
+func leftOf(path string) (map[string]bool, error) {
+	list, err := readMutants(path)
+	left := map[string]bool{}
+	for _, m := range list {
+		if m.Status != "killed" {
+			left[m.key()] = true
+		}
+	}
+	return left, err
 }
 
 // row is the line of a package.

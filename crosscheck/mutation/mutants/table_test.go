@@ -63,3 +63,26 @@ func TestARunThatWasPrintedIsRead(t *testing.T) {
 		}
 	}
 }
+
+// What is run again is what was not killed, wherever its line stands now.
+func TestWhatWasNotKilledIsRunAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.json")
+	lines := "{\"File\":\"p.go\",\"Line\":3,\"Operator\":\"bound\",\"Change\":\"a\",\"Status\":\"killed\"}\n" +
+		"{\"File\":\"p.go\",\"Line\":3,\"Operator\":\"bound\",\"Change\":\"b\",\"Status\":\"survived\"}\n" +
+		"{\"File\":\"q.go\",\"Line\":9,\"Operator\":\"bound\",\"Change\":\"b\"}\n"
+	if err := os.WriteFile(path, []byte(lines), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	left, err := leftOf(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m, want := range map[mutant]bool{
+		{File: "p.go", Operator: "bound", Change: "a"}: false, {File: "p.go", Line: 7, Operator: "bound", Change: "b"}: true,
+		{File: "q.go", Operator: "bound", Change: "b"}: true, {File: "q.go", Operator: "bound", Change: "a"}: false,
+	} {
+		if left[m.key()] != want {
+			t.Errorf("%+v: %v", m, left[m.key()])
+		}
+	}
+}
