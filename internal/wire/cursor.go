@@ -245,12 +245,14 @@ func (c *Cursor) Bytes(n uint64) ([]byte, error) {
 // caller's rule.
 func (c *Cursor) String(n uint64) (string, error) {
 	if n > Chunk {
+		at := c.off
 		p, err := c.Bytes(n)
 		if err != nil {
 			return "", err
 		}
 		s, err := limits.String(c.src.b, p)
 		if err != nil {
+			c.off = at
 			return "", c.Fail("", err)
 		}
 		return s, nil
