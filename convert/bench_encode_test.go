@@ -13,6 +13,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/asm"
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -38,11 +39,11 @@ func BenchmarkEncode(b *testing.B) {
 		{"Q4_K", blocks, convert.GGUF{}, pure("q4_k_m")},
 		{"Q6_K", blocks, convert.GGUF{}, pure("q6_k")},
 		{"IQ4_XS", blocks, convert.GGUF{}, pure("iq4_xs")},
-		{"FP8 blocks", other, nil, quantizerTo(b, "fp8")},
-		{"FP8 rows", other, nil, quantizerTo(b, "fp8_dynamic")},
-		{"INT8 rows", other, nil, quantizerTo(b, "w8a8")},
-		{"MXFP4", other, nil, quantizerTo(b, "mxfp4")},
-		{"MLX 4", other, nil, quantizerTo(b, "mlx_4")},
+		{"FP8 blocks", other, nil, converttest.To(b, "fp8")},
+		{"FP8 rows", other, nil, converttest.To(b, "fp8_dynamic")},
+		{"INT8 rows", other, nil, converttest.To(b, "w8a8")},
+		{"MXFP4", other, nil, converttest.To(b, "mxfp4")},
+		{"MLX 4", other, nil, converttest.To(b, "mlx_4")},
 		{"NF4", other, nil, bnb.Layout{Type: bnb.NF4}},
 		{"NF4, measured", other, nil, bnb.Layout{Type: bnb.NF4, Measure: true}},
 	} {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -18,7 +19,7 @@ import (
 func TestCastsAreThoseOfTorch(t *testing.T) {
 	const folder = "../testdata/convert/"
 	for name, to := range map[string]quant.Target{"bf16": quant.BF16, "f16": quant.F16, "f32": quant.F32} {
-		m, b := open(t, folder+"cast.safetensors")
+		m, b := converttest.Open(t, folder+"cast.safetensors")
 		p, err := convert.NewPlan(b, m, convert.Options{Quant: quant.Options{Target: to}, Cast: func(*tensor.Info) bool { return true }})
 		if err != nil {
 			t.Fatal(err)

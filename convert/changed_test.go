@@ -8,6 +8,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/convert/forms"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -34,7 +35,7 @@ func TestASourceThatChangedIsNoticedThroughEveryView(t *testing.T) {
 				if err := os.CopyFS(from, os.DirFS(llama)); err != nil {
 					t.Fatal(err)
 				}
-				m, b := open(t, from)
+				m, b := converttest.Open(t, from)
 				m, err := view.of(b, m)
 				if err != nil {
 					t.Fatal(err)

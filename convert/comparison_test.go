@@ -4,11 +4,11 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
-	"github.com/anamnesis-go/anamnesis/quant/ggml"
 )
 
 // nested is the one of every whose scales are quantized.
@@ -19,7 +19,7 @@ func every() (list []convert.Quantizer) {
 	list = append(list, bnb.Layout{Type: bnb.NF4, Measure: true}, bnb.Layout{Type: bnb.FP4, Nested: true, Block: 256, Measure: true}, bnb.Layout{Type: bnb.INT8, Measure: true})
 	for _, to := range quant.Targets() {
 		if to.Layout() != "" {
-			list = append(list, to.Quantizer(measuring))
+			list = append(list, to.Quantizer(converttest.Measuring))
 		}
 	}
 	return list
@@ -36,9 +36,9 @@ func TestComparedErrorsAreThoseOfTheWrittenFile(t *testing.T) {
 		for _, d := range shape {
 			n *= d
 		}
-		numbers[name] = wave(int(n))
+		numbers[name] = converttest.Wave(int(n))
 	}
-	m := bnbSource(t, numbers, shapes)
+	m := converttest.Source(t, numbers, shapes)
 	for _, threads := range []int{1, 3} {
 		all := convert.NewComparison(b)
 		for _, q := range every() {
@@ -53,7 +53,7 @@ func TestComparedErrorsAreThoseOfTheWrittenFile(t *testing.T) {
 			t.Errorf("%d of %d bytes", done, size)
 		}
 		for i, q := range every() {
-			_, p, err := store(t, b, m, q, 2, 3000)
+			_, p, err := converttest.Store(t, b, m, q, 2, 3000)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,45 +66,12 @@ func TestComparedErrorsAreThoseOfTheWrittenFile(t *testing.T) {
 	}
 }
 
-// Mixes of a GGUF model weigh the error by importance where there is a matrix.
-func TestComparedMixes(t *testing.T) {
-	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
-	defer b.Close()
-	b.Source(1 << 30)
-	m := tinyLlama(t, b, 2, 256)
-	matrix := matrixOf(t, b, "blk.1.ffn_down.weight", 256)
-	var list []ggml.Quantizer
-	all := convert.NewComparison(b)
-	for _, name := range []string{"q4_k_m", "iq4_xs", "q8_0"} {
-		for _, x := range []*ggml.Importance{nil, matrix} {
-			q := ggml.Quantizer{Mix: named(t, name), Matrix: x, Measure: true}
-			if err := all.Add(m, convert.Options{Sink: convert.GGUF{RawNames: true}, Quantize: q}, nil); err != nil {
-				t.Fatal(err)
-			}
-			list = append(list, q)
-		}
-	}
-	if err := all.Measure(); err != nil {
-		t.Fatal(err)
-	}
-	for i, p := range all.Plans {
-		want, _, _ := quantized(t, b, m, list[i], 3, 1)
-		for k, w := range want.Quantized.Weights {
-			got := p.Quantized.Weights[k]
-			weighed := i%2 == 1 && w.Name == "blk.1.ffn_down.weight"
-			if got.Lost != w.Lost || got.Weighed != w.Weighed || (w.Weighed.N > 0) != weighed || weighed && w.Weighed.Square == w.Lost.Square {
-				t.Errorf("%d, %s: %+v, written %+v", i, w.Name, got, w)
-			}
-		}
-	}
-}
-
 func TestComparedNaNIsNamed(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
-	numbers := wave(64 * 64)
+	numbers := converttest.Wave(64 * 64)
 	numbers[100] /= 0 * numbers[0]
-	m := bnbSource(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {64, 64}})
+	m := converttest.Source(t, map[string][]float32{"m.weight": numbers}, map[string][]int64{"m.weight": {64, 64}})
 	for _, nan := range []convert.NaN{convert.RefuseNaN, convert.ZeroNaN} {
 		all := convert.NewComparison(b)
 		if err := all.Add(m, convert.Options{Quantize: bnb.Layout{Measure: true}, NaN: nan}, nil); err != nil {

@@ -5,62 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
-	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
-
-// memory is a file in memory, as large as the plan says.
-type memory struct {
-	mu sync.Mutex
-	p  []byte
-}
-
-func (m *memory) WriteAt(p []byte, off int64) (int, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return copy(m.p[off:], p), nil
-}
-
-func account(t *testing.T) *limits.Budget {
-	t.Helper()
-	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
-	t.Cleanup(b.Close)
-	return b
-}
-
-func open(t *testing.T, path string) (tensor.Model, *limits.Budget) {
-	t.Helper()
-	b := account(t)
-	m, err := parser.Open(b, path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.Close() })
-	return m, b
-}
-
-// run converts to one file in memory.
-func run(t *testing.T, b *limits.Budget, m tensor.Model, o convert.Options) []byte {
-	t.Helper()
-	p, err := convert.NewPlan(b, m, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := &memory{p: make([]byte, p.Size)}
-	if _, err := p.Stream(out); err != nil {
-		t.Fatal(err)
-	}
-	if done, size := p.Progress(); done > size || size != p.Size {
-		t.Errorf("progress says %d of %d", done, size)
-	}
-	return out.p
-}
 
 // A file in which nothing is quantized comes out as the format's own encoder
 // writes it, whose bytes are those of the reference.
@@ -71,7 +23,7 @@ func TestUnquantizedFilesAreWrittenAsByTheReference(t *testing.T) {
 	}
 	compared := 0
 	for _, path := range files {
-		m, b := open(t, path)
+		m, b := converttest.Open(t, path)
 		var want bytes.Buffer
 		p, err := convert.NewPlan(b, m, convert.Options{})
 		if err != nil || len(p.Weights) > 0 || slices.ContainsFunc(slices.Collect(m.Tensors()), unknown) {
@@ -82,7 +34,7 @@ func TestUnquantizedFilesAreWrittenAsByTheReference(t *testing.T) {
 		}
 		for _, threads := range []int{1, 3} {
 			for _, tile := range []int{1, 64, 4096, 0} {
-				if got := run(t, b, m, convert.Options{Threads: threads, Tile: tile}); !bytes.Equal(got, want.Bytes()) {
+				if got := converttest.Run(t, b, m, convert.Options{Threads: threads, Tile: tile}); !bytes.Equal(got, want.Bytes()) {
 					t.Errorf("%s, %d threads, tiles of %d: other bytes", path, threads, tile)
 				}
 			}
@@ -98,7 +50,7 @@ func unknown(i tensor.Info) bool { return i.DType == tensor.Unknown }
 
 func TestWriteLeavesOnlyTheTarget(t *testing.T) {
 	dir := t.TempDir()
-	m, b := open(t, "../corpus/valid/safetensors/"+first(t))
+	m, b := converttest.Open(t, "../corpus/valid/safetensors/"+first(t))
 	p, err := convert.NewPlan(b, m, convert.Options{})
 	if err != nil {
 		t.Fatal(err)

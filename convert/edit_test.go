@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -24,14 +25,14 @@ func TestAnEditChangesKeys(t *testing.T) {
 		{"a key is deleted", convert.Edit{Delete: []string{"a", "c"}}, meta[1:2]},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := c.edit.Apply(account(t), meta)
+			got, err := c.edit.Apply(converttest.Account(t), meta)
 			if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 				t.Errorf("%v, want -, got +:\n%s", err, diff)
 			}
 		})
 	}
 	missing := convert.Edit{Delete: []string{"z"}}
-	if _, err := missing.Apply(account(t), meta); wire.ClassOf(err) != wire.Usage {
+	if _, err := missing.Apply(converttest.Account(t), meta); wire.ClassOf(err) != wire.Usage {
 		t.Error(err)
 	}
 	for _, e := range []convert.Edit{
@@ -55,7 +56,7 @@ func TestInPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, place := range []bool{false, true} {
-		m, b := open(t, path)
+		m, b := converttest.Open(t, path)
 		e := convert.Edit{Set: []convert.Entry{{Key: "name", Value: "mine"}}}
 		p, err := convert.NewPlan(b, m, convert.Options{AsIs: true, InPlace: place, Meta: func(meta []convert.Entry) ([]convert.Entry, error) { return e.Apply(b, meta) }})
 		if err != nil {
@@ -66,7 +67,7 @@ func TestInPlace(t *testing.T) {
 			t.Errorf("in place %v: %v", place, err)
 		}
 	}
-	m, _ := open(t, path)
+	m, _ := converttest.Open(t, path)
 	found := ""
 	for k, v := range m.Meta() {
 		if k == "name" {
@@ -85,7 +86,7 @@ func TestInPlace(t *testing.T) {
 // A tensor that is no name of a type does not get a name under which HQQ's loader runs
 // it as Python.
 func TestNamesThatAreEvaluatedAreNotWritten(t *testing.T) {
-	m, b := open(t, "../testdata/demo/model.safetensors")
+	m, b := converttest.Open(t, "../testdata/demo/model.safetensors")
 	renaming, err := convert.ParseRenaming("*=*.compute_dtype")
 	if err != nil {
 		t.Fatal(err)

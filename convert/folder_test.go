@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -32,7 +33,7 @@ var folderOptions = convert.Options{Quant: quant.Options{Folder: true}, Shard: 5
 // remember writes the folder under a name in a new folder.
 func remember(t *testing.T, from string, o convert.Options, code bool) (string, *convert.Result) {
 	t.Helper()
-	m, b := open(t, from)
+	m, b := converttest.Open(t, from)
 	p, err := convert.NewPlan(b, m, o)
 	if err != nil {
 		t.Fatal(err)
@@ -111,12 +112,12 @@ func TestCodeIsCopiedOnRequest(t *testing.T) {
 // Shards hold the same tensors, each in the file that the index says, and none
 // passes the size unless it is alone.
 func TestShardsAreOneModel(t *testing.T) {
-	whole, _ := open(t, decoded)
+	whole, _ := converttest.Open(t, decoded)
 	for _, size := range []int64{1, 4000, 8192, 1e6} {
 		o := folderOptions
 		o.Shard = size
 		to, _ := remember(t, llama, o, false)
-		m, b := open(t, to)
+		m, b := converttest.Open(t, to)
 		if err := parser.Verify(b, m); err != nil {
 			t.Error(err)
 		}
@@ -163,7 +164,7 @@ func TestTheConfigurationNamesTheTarget(t *testing.T) {
 
 // What a folder holds that would not be written is not lost to --force.
 func TestAFolderIsReplacedOnlyIfItContainsNothingButAModel(t *testing.T) {
-	m, b := open(t, llama)
+	m, b := converttest.Open(t, llama)
 	p, err := convert.NewPlan(b, m, folderOptions)
 	if err != nil {
 		t.Fatal(err)
@@ -214,7 +215,7 @@ func TestAFolderIsReplacedOnlyIfItContainsNothingButAModel(t *testing.T) {
 
 // A leftover of a killed run is removed by the next one for the target.
 func TestALeftoverIsRemoved(t *testing.T) {
-	m, b := open(t, llama)
+	m, b := converttest.Open(t, llama)
 	dir := t.TempDir()
 	killed, err := output.Create(filepath.Join(dir, "file"), output.Options{})
 	if err != nil {
@@ -264,7 +265,7 @@ func TestTiedWeights(t *testing.T) {
 	if diff := cmp.Diff(sorted(wanted), sorted(got)); diff != "" {
 		t.Errorf("what save_model writes, its metadata in any order: %s", diff)
 	}
-	m, b := open(t, filepath.Join(from, "pytorch_model.bin"))
+	m, b := converttest.Open(t, filepath.Join(from, "pytorch_model.bin"))
 	alone := filepath.Join(t.TempDir(), "alone.bin")
 	if err := os.WriteFile(alone, read(t, from, "pytorch_model.bin"), 0o666); err != nil {
 		t.Fatal(err)
@@ -272,7 +273,7 @@ func TestTiedWeights(t *testing.T) {
 	if n := len(planned(t, b, m).Outs); n != 3 {
 		t.Errorf("beside its configuration: %d tensors", n)
 	}
-	m, b = open(t, alone)
+	m, b = converttest.Open(t, alone)
 	if n := len(planned(t, b, m).Outs); n != 4 {
 		t.Errorf("alone: %d tensors", n)
 	}
@@ -357,7 +358,7 @@ func TestAFolderKeepsItsModulesAndNames(t *testing.T) {
 	if !bytes.Equal(read(t, to, "2_Dense", "model.safetensors"), []byte(weights)) || string(read(t, to, "1_Pooling", "config.json")) != `{"pooling_mode":"mean"}` {
 		t.Error("a module was changed")
 	}
-	m, b := open(t, filepath.Join(dir, "st"))
+	m, b := converttest.Open(t, filepath.Join(dir, "st"))
 	p, err := convert.NewPlan(b, m, folderOptions)
 	if err != nil {
 		t.Fatal(err)

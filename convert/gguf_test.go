@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 )
@@ -24,7 +25,7 @@ func TestTextsThatReadersRefuseAreNotWritten(t *testing.T) {
 		file = binary.LittleEndian.AppendUint32(file, 8) // of texts
 		file = binary.LittleEndian.AppendUint64(file, 2)
 		file = text(text(file, "a"), token)
-		b := account(t)
+		b := converttest.Account(t)
 		m, err := gguf.Decode(b, bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			t.Fatal(err)

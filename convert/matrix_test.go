@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -42,7 +43,7 @@ func sources(t *testing.T) []string {
 func TestEverySourceGoesToEverySink(t *testing.T) {
 	pairs := map[string]int{}
 	for _, path := range sources(t) {
-		b := account(t)
+		b := converttest.Account(t)
 		m, err := parser.Open(b, path)
 		if err != nil {
 			continue // a script beside the model, a file under a quirk
@@ -58,12 +59,12 @@ func TestEverySourceGoesToEverySink(t *testing.T) {
 					}
 					continue
 				}
-				out := &memory{p: make([]byte, p.Size)}
+				out := converttest.NewMemory(p.Size)
 				if _, err := p.Stream(out); err != nil {
 					t.Errorf("%s, %s: %v", path, pair, err)
 					continue
 				}
-				if why := compareTo(t, b, m, p, out.p, to); why != "" {
+				if why := compareTo(t, b, m, p, out.Bytes, to); why != "" {
 					t.Errorf("%s, %s, %v: %s", path, pair, to, why)
 				}
 				pairs[pair]++
@@ -216,11 +217,11 @@ func TestViewsAreReadByEveryWay(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				out := &memory{p: make([]byte, p.Size)}
+				out := converttest.NewMemory(p.Size)
 				if _, err := p.Stream(out); err != nil {
 					t.Fatalf("%s of %v: %v", c.name, d, err)
 				}
-				if !bytes.HasSuffix(out.p, want) {
+				if !bytes.HasSuffix(out.Bytes, want) {
 					t.Errorf("%s of %v, tiles of %d: other elements", c.name, d, tile)
 				}
 			}

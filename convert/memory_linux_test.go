@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -249,7 +250,7 @@ func largeGPTQ(t *testing.T, in, out int64) string {
 // for each worker, 1 KiB for each tensor, and one strip of the columns of a
 // transposed layout, however wide or tall it is.
 func TestMemoryDoesNotGrowWithTheModel(t *testing.T) {
-	if raceEnabled {
+	if effort.Race {
 		t.Skip("the race detector has memory of its own")
 	}
 	const strip = 16 << 20

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/parser/npz"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -20,14 +21,14 @@ func TestArchivesAreWrittenAsByNumPy(t *testing.T) {
 	}
 	compared := 0
 	for _, path := range files {
-		m, b := open(t, path)
+		m, b := converttest.Open(t, path)
 		f, ok := m.(*npz.File)
 		if !ok || !savez(f) {
 			continue
 		}
 		for _, threads := range []int{1, 3} {
 			for _, tile := range []int{16, 64, 0} {
-				got := run(t, b, m, convert.Options{Sink: convert.NPZ{}, Threads: threads, Tile: tile})
+				got := converttest.Run(t, b, m, convert.Options{Sink: convert.NPZ{}, Threads: threads, Tile: tile})
 				if !bytes.Equal(got, read(t, path)) {
 					t.Errorf("%s, %d threads, tiles of %d: other bytes", path, threads, tile)
 				}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/internal/output"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -39,14 +40,14 @@ func stackOf(rows, cols int, hostile bool) func(*testing.T, *limits.Budget) tens
 	return func(t *testing.T, _ *limits.Budget) tensor.Model {
 		matrices, shapes := map[string][]float32{}, map[string][]int64{}
 		for _, name := range []string{"model.layers.0.self_attn.q_proj", "model.layers.0.self_attn.k_proj", "model.layers.0.self_attn.v_proj", "model.layers.0.mlp.down_proj"} {
-			numbers := wave(rows * cols)
+			numbers := converttest.Wave(rows * cols)
 			if hostile {
 				numbers[7], numbers[len(numbers)/2], numbers[len(numbers)-3] = float32(math.NaN()), float32(math.Inf(1)), 1e38
 			}
 			matrices[name+".weight"], shapes[name+".weight"] = numbers, []int64{int64(rows), int64(cols)}
 		}
-		matrices["model.norm.weight"], shapes["model.norm.weight"] = wave(cols), []int64{int64(cols)}
-		return bnbSource(t, matrices, shapes)
+		matrices["model.norm.weight"], shapes["model.norm.weight"] = converttest.Wave(cols), []int64{int64(cols)}
+		return converttest.Source(t, matrices, shapes)
 	}
 }
 
@@ -76,9 +77,9 @@ func resumables(t *testing.T) map[string]resumable {
 		"NF4, scales held":                 {source: stackOf(64, 129, false), o: convert.Options{Tile: 512, Quantize: bnb.Layout{Type: bnb.NF4, Block: 64, Nested: true}}},
 		"NF4 with scales quantized":        {source: stackOf(256, 256, false), o: convert.Options{Tile: 512, Quantize: bnb.Layout{Type: bnb.NF4, Block: 64, Nested: true}}},
 		"INT8, numbers become zero":        {source: stackOf(64, 128, true), o: convert.Options{Tile: 512, NaN: convert.ZeroNaN, Quantize: bnb.Layout{Type: bnb.INT8}}},
-		"FP8":                              {source: stackOf(128, 128, false), o: convert.Options{Tile: 512, Quantize: quantizerTo(t, "fp8_block")}},
-		"GPTQ, whose columns are together": {source: stackOf(128, 256, false), o: convert.Options{Tile: 512, Quantize: quantizerTo(t, "gptq")}},
-		"W4A16":                            {source: stackOf(128, 256, false), o: convert.Options{Tile: 512, Quantize: quantizerTo(t, "w4a16")}},
+		"FP8":                              {source: stackOf(128, 128, false), o: convert.Options{Tile: 512, Quantize: converttest.To(t, "fp8_block")}},
+		"GPTQ, whose columns are together": {source: stackOf(128, 256, false), o: convert.Options{Tile: 512, Quantize: converttest.To(t, "gptq")}},
+		"W4A16":                            {source: stackOf(128, 256, false), o: convert.Options{Tile: 512, Quantize: converttest.To(t, "w4a16")}},
 		"Q5_0":                             {source: fromFile("../testdata/demo/tiny.gguf"), o: convert.Options{Tile: 256, Requantize: true, Sink: convert.GGUF{RawNames: true}, Quantize: ggml.Quantizer{Mix: q5}}},
 		"Q8_0 in files":                    {source: fromFile("../testdata/demo/tiny.gguf"), folder: true, o: convert.Options{Tile: 256, Requantize: true, Sink: convert.GGUF{RawNames: true}, Quantize: ggml.Quantizer{Mix: q8}, Split: &convert.Split{Stem: "tiny", Tensors: 2}}},
 		"a folder in shards":               {source: fromFile("../testdata/demo/llama-fp8"), folder: true, o: convert.Options{Tile: 256, Shard: 8000, Quant: quant.Options{Folder: true}}},

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
@@ -70,7 +71,7 @@ func TestNaNAndInfinitiesAreCounted(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					out := &memory{p: make([]byte, p.Size)}
+					out := converttest.NewMemory(p.Size)
 					for range 2 { // a stream forgets what another one counted
 						r, err := p.Stream(out)
 						if err != nil {
@@ -83,7 +84,7 @@ func TestNaNAndInfinitiesAreCounted(t *testing.T) {
 							t.Error("failed:", r.Failed())
 						}
 					}
-					got := out.p[p.Size-rows*cols*int64(to.Size()):]
+					got := out.Bytes[p.Size-rows*cols*int64(to.Size()):]
 					decoded := make([]byte, len(got))
 					if err := quant.Decode(b, m, p.Weights[0], decoded, to); err != nil {
 						t.Fatal(err)
@@ -128,7 +129,7 @@ func TestAFailureOnOverflowLeavesTheTarget(t *testing.T) {
 // inFP8 is one weight of E4M3 in blocks of 128.
 func inFP8(t *testing.T, rows, cols int64, codes []byte, scales []float32) (tensor.Model, *limits.Budget) {
 	t.Helper()
-	b := account(t)
+	b := converttest.Account(t)
 	p, err := safetensors.Layout(b, []tensor.Info{
 		{Name: "l.weight", DType: tensor.F8E4M3, Shape: []int64{rows, cols}},
 		{Name: "l.weight_scale_inv", DType: tensor.F32, Shape: []int64{rows / 128, cols / 128}},

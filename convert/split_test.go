@@ -5,19 +5,21 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/ggml"
-	"github.com/google/go-cmp/cmp"
 )
 
 // splitOf is a model of five tensors of 48 to 96 bytes as GGUF.
 func splitOf(t *testing.T) string {
 	t.Helper()
-	b := account(t)
-	p, err := convert.NewPlan(b, llamaOfOneLayer(t, b, llamaConfig, ""), convert.Options{Sink: convert.GGUF{RawNames: true}})
+	b := converttest.Account(t)
+	p, err := convert.NewPlan(b, converttest.LlamaOfOneLayer(t, b, converttest.LlamaConfig, ""), convert.Options{Sink: convert.GGUF{RawNames: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,7 @@ func TestSplitFilesJoinToTheSame(t *testing.T) {
 		{"keys apart", convert.Split{Stem: "m", Tensors: 12, KeysAlone: true}, 2},
 		{"one file", convert.Split{Stem: "m", Tensors: 12}, 1},
 	} {
-		m, b := open(t, whole)
+		m, b := converttest.Open(t, whole)
 		p, err := convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, AsIs: true, Split: &c.split})
 		if err != nil {
 			t.Fatal(c.name, err)
@@ -53,7 +55,7 @@ func TestSplitFilesJoinToTheSame(t *testing.T) {
 		if len(list) != c.files {
 			t.Errorf("%s: files %q", c.name, list)
 		}
-		parts, b2 := open(t, filepath.Join(to, list[0]))
+		parts, b2 := converttest.Open(t, filepath.Join(to, list[0]))
 		if err := parser.Verify(b2, parts); err != nil {
 			t.Error(c.name, err)
 		}
@@ -74,7 +76,7 @@ func TestSplitFilesJoinToTheSame(t *testing.T) {
 }
 
 func TestATensorThatPassesTheSizeOfAFileIsRefused(t *testing.T) {
-	m, b := open(t, splitOf(t))
+	m, b := converttest.Open(t, splitOf(t))
 	_, err := convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, AsIs: true, Split: &convert.Split{Bytes: 32}})
 	if wire.ClassOf(err) != wire.Unsupported {
 		t.Error(err)
@@ -84,8 +86,8 @@ func TestATensorThatPassesTheSizeOfAFileIsRefused(t *testing.T) {
 // A split model that is quantized keeps its files, each tensor in that of its number,
 // and the mix counts in their order.
 func TestFilesOfASplitModelAreKept(t *testing.T) {
-	b := account(t)
-	whole := tinyLlama(t, b, 8, 256)
+	b := converttest.Account(t)
+	whole := converttest.TinyLlama(t, b, 8, 256)
 	sink := convert.GGUF{RawNames: true}
 	p, err := convert.NewPlan(b, whole, convert.Options{Sink: sink, AsIs: true, Split: &convert.Split{Stem: "m", Tensors: 5, KeysAlone: true}})
 	if err != nil {
@@ -95,8 +97,8 @@ func TestFilesOfASplitModelAreKept(t *testing.T) {
 	if _, err := p.WriteFolder(from, false, false); err != nil {
 		t.Fatal(err)
 	}
-	source, b2 := open(t, filepath.Join(from, names(t, from)[0]))
-	q := ggml.Quantizer{Mix: named(t, "q4_k_m")}
+	source, b2 := converttest.Open(t, filepath.Join(from, names(t, from)[0]))
+	q := ggml.Quantizer{Mix: converttest.Mix(t, "q4_k_m")}
 	p, err = convert.NewPlan(b2, source, convert.Options{Sink: sink, Quantize: q, Split: &convert.Split{Stem: "small", Kept: true}})
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +110,7 @@ func TestFilesOfASplitModelAreKept(t *testing.T) {
 	if len(list) != len(names(t, from)) || list[0] != "small-00001-of-00005.gguf" {
 		t.Errorf("files %q", list)
 	}
-	got, _ := open(t, filepath.Join(to, list[0]))
+	got, _ := converttest.Open(t, filepath.Join(to, list[0]))
 	parts := map[string]int32{}
 	for i := range source.Tensors() {
 		parts[i.Name] = i.Part
@@ -129,13 +131,13 @@ func TestFilesOfASplitModelAreKept(t *testing.T) {
 
 // llama-gguf-split counts dimensions as ggml does: those of one before the others are none.
 func TestSplitLeavesDimensionsOfOneOut(t *testing.T) {
-	b := account(t)
+	b := converttest.Account(t)
 	shapes := map[string][]int64{"a": {1, 32}, "b": {1, 1, 1}, "c": {32, 1}, "d": {2, 1, 32}}
 	var infos []tensor.Info
 	for _, name := range []string{"a", "b", "c", "d"} {
 		infos = append(infos, tensor.Info{Name: name, DType: tensor.F32, Shape: shapes[name]})
 	}
-	m := ggufWith(t, b, infos, nil, func(i tensor.Info) []float32 { return make([]float32, i.Elements()) })
+	m := converttest.GGUFWith(t, b, infos, nil, func(i tensor.Info) []float32 { return make([]float32, i.Elements()) })
 	for _, lean := range []bool{false, true} {
 		p, err := convert.NewPlan(b, m, convert.Options{Sink: convert.GGUF{RawNames: true}, AsIs: true, Lean: lean})
 		if err != nil {

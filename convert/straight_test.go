@@ -4,25 +4,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/internal/effort"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
-
-// sealed is a model whose bodies are read in order only.
-type sealed struct{ tensor.Model }
-
-func (m sealed) At(tensor.Info) (io.ReaderAt, bool) { return nil, false }
-
-func (m sealed) Body(_ *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
-	r, _ := m.Model.At(i)
-	return io.NopCloser(io.NewSectionReader(r, 0, i.Span.Len)), nil
-}
 
 // inStorage is one matrix of float32 as a view of a storage.
 func inStorage(rows, cols int64, numbers []float32, strides []int64, offset int64, order tensor.Order) tensor.Model {
@@ -50,18 +39,18 @@ func inStorage(rows, cols int64, numbers []float32, strides []int64, offset int6
 // However the numbers of a matrix are stored, the same tensors are made of them.
 func TestQuantizingIgnoresHowAMatrixIsStored(t *testing.T) {
 	sizes := [][2]int64{{96, 160}, {200, 64}, {33, 128}}
-	if !raceEnabled && effort.Whole() {
+	if !effort.Race && effort.Whole() {
 		sizes = append(sizes, [2]int64{4352, 4096}) // more than is held: read in strips
 	}
 	for _, size := range sizes {
 		rows, cols := size[0], size[1]
-		numbers := wave(int(rows * cols))
+		numbers := converttest.Wave(int(rows * cols))
 		large := rows > 1000
 		for _, o := range []bnb.Layout{{Type: bnb.NF4}, {Type: bnb.FP4, Nested: true}, {Type: bnb.INT8}} {
 			if large && !o.Nested {
 				continue
 			}
-			want, _, err := forget(t, inStorage(rows, cols, numbers, nil, 0, tensor.Little), o, 2, 0)
+			want, _, err := converttest.Quantized(t, inStorage(rows, cols, numbers, nil, 0, tensor.Little), o, 2, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,13 +67,13 @@ func TestQuantizingIgnoresHowAMatrixIsStored(t *testing.T) {
 				{"every other number", []int64{2 * cols, 2}, 0, tensor.Big},
 			} {
 				m := inStorage(rows, cols, numbers, c.strides, c.offset, c.order)
-				for name, m := range map[string]tensor.Model{"": m, ", in order": sealed{m}} {
+				for name, m := range map[string]tensor.Model{"": m, ", in order": converttest.InOrder{Model: m}} {
 					for _, threads := range []int{1, 3} {
 						if large && (name != "" || threads == 1) {
 							continue
 						}
 						t.Run(fmt.Sprint(size, o.Type, c.name, name, threads), func(t *testing.T) {
-							got, _, err := forget(t, m, o, threads, 0)
+							got, _, err := converttest.Quantized(t, m, o, threads, 0)
 							if err != nil {
 								t.Fatal(err)
 							}

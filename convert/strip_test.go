@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -14,7 +16,7 @@ import (
 // Packed weights whose columns are rows, larger than what is held: read in
 // strips, they give the bytes of the whole.
 func TestStripsOfColumnsGiveTheBytesOfTheWhole(t *testing.T) {
-	if raceEnabled || testing.Short() {
+	if effort.Race || testing.Short() {
 		t.Skip("much arithmetic")
 	}
 	const in, groups = 1024, 8
@@ -35,7 +37,7 @@ func TestStripsOfColumnsGiveTheBytesOfTheWhole(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := account(t)
+			b := converttest.Account(t)
 			p, err := safetensors.Layout(b, c.infos, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -52,7 +54,7 @@ func TestStripsOfColumnsGiveTheBytesOfTheWhole(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				out := &memory{p: make([]byte, plan.Size)}
+				out := converttest.NewMemory(plan.Size)
 				if _, err := plan.Stream(out); err != nil {
 					t.Fatal(err)
 				}
@@ -60,7 +62,7 @@ func TestStripsOfColumnsGiveTheBytesOfTheWhole(t *testing.T) {
 				if err := quant.Decode(b, m, plan.Weights[0], want, quant.BF16); err != nil {
 					t.Fatal(err)
 				}
-				if !bytes.Equal(want, out.p[int64(len(out.p))-2*in*c.out:]) {
+				if !bytes.Equal(want, out.Bytes[int64(len(out.Bytes))-2*in*c.out:]) {
 					t.Errorf("%d workers: other bytes", threads)
 				}
 			}

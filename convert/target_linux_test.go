@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 )
 
 // A disk that is really full, where one can be made: the old file stays, and
@@ -23,7 +24,7 @@ func TestADiskThatIsFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := bigGGUF(t, 64<<10)
-	m, b := open(t, source)
+	m, b := converttest.Open(t, source)
 	p, err := convert.NewPlan(b, m, convert.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,7 @@ func TestAReadOnlyTarget(t *testing.T) {
 		t.Skip("no file system can be mounted:", err)
 	}
 	defer syscall.Unmount(dir, 0)
-	m, b := open(t, "../testdata/demo/tiny.gguf")
+	m, b := converttest.Open(t, "../testdata/demo/tiny.gguf")
 	p, err := convert.NewPlan(b, m, convert.Options{})
 	if err != nil {
 		t.Fatal(err)

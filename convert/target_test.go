@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
@@ -25,7 +26,7 @@ func TestTargetsThatAreRefused(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "ollama"), filepath.Join(dir, "other")); err != nil {
 		t.Skip(err)
 	}
-	m, b := open(t, "../testdata/demo/tiny.gguf")
+	m, b := converttest.Open(t, "../testdata/demo/tiny.gguf")
 	p, err := convert.NewPlan(b, m, convert.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,7 @@ func TestTargetsThatAreRefused(t *testing.T) {
 // A name as long as a file system allows has room for the name before it is
 // whole.
 func TestLongNames(t *testing.T) {
-	m, b := open(t, "../testdata/demo/tiny.gguf")
+	m, b := converttest.Open(t, "../testdata/demo/tiny.gguf")
 	p, err := convert.NewPlan(b, m, convert.Options{})
 	if err != nil {
 		t.Fatal(err)

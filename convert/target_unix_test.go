@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
@@ -17,7 +18,7 @@ func TestAFIFOIsNeverWritten(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o666); err != nil {
 		t.Skip(err)
 	}
-	m, b := open(t, "../testdata/demo/tiny.gguf")
+	m, b := converttest.Open(t, "../testdata/demo/tiny.gguf")
 	p, err := convert.NewPlan(b, m, convert.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +35,7 @@ func TestAFIFOIsNeverWritten(t *testing.T) {
 func TestTheUsualUmask(t *testing.T) {
 	old := syscall.Umask(0o027)
 	defer syscall.Umask(old)
-	m, b := open(t, "../testdata/demo/tiny.gguf")
+	m, b := converttest.Open(t, "../testdata/demo/tiny.gguf")
 	p, err := convert.NewPlan(b, m, convert.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +60,7 @@ func TestATargetIsWrittenByOneRunAtATime(t *testing.T) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
 		t.Skip(err)
 	}
-	m, b := open(t, "../testdata/demo/tiny.gguf")
+	m, b := converttest.Open(t, "../testdata/demo/tiny.gguf")
 	p, err := convert.NewPlan(b, m, convert.Options{})
 	if err != nil {
 		t.Fatal(err)

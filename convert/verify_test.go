@@ -6,6 +6,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -41,7 +42,7 @@ func TestEveryByteOfAnArchiveIsVerified(t *testing.T) {
 				want := wire.ClassOf(parser.Verify(b, m))
 				p, err := convert.NewPlan(b, m, convert.Options{Keep: keep, Threads: 2, Tile: 100})
 				if err == nil {
-					_, err = p.Stream(&memory{p: make([]byte, p.Size)})
+					_, err = p.Stream(converttest.NewMemory(p.Size))
 				}
 				if got := wire.ClassOf(err); got != want && got != wire.Unsupported {
 					t.Errorf("%s, byte %d: %v, Verify says %v", path, at, err, want)
@@ -70,7 +71,7 @@ func TestBodiesThatOnlyVerifyRefuses(t *testing.T) {
 				want := parser.Verify(b, m)
 				p, err := convert.NewPlan(b, m, convert.Options{})
 				if err == nil {
-					_, err = p.Stream(&memory{p: make([]byte, p.Size)})
+					_, err = p.Stream(converttest.NewMemory(p.Size))
 				}
 				if want != nil && err == nil {
 					t.Errorf("%s/%s: converted, though %v", format, r.Name, want)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
@@ -16,9 +17,9 @@ import (
 func TestWeightsAreWhatTheirSchemeDecodes(t *testing.T) {
 	for _, path := range []string{"../corpus/valid/gguf/types.gguf", "../corpus/valid/gguf/llama.gguf"} {
 		for _, to := range []quant.Target{quant.BF16, quant.F16, quant.F32} {
-			m, b := open(t, path)
+			m, b := converttest.Open(t, path)
 			o := convert.Options{Quant: quant.Options{Target: to}}
-			want := run(t, b, m, o)
+			want := converttest.Run(t, b, m, o)
 			f, err := safetensors.Decode(b, bytes.NewReader(want), int64(len(want)))
 			if err != nil {
 				t.Fatal(err)
@@ -39,7 +40,7 @@ func TestWeightsAreWhatTheirSchemeDecodes(t *testing.T) {
 			for _, threads := range []int{1, 2, 7} {
 				for _, tile := range []int{1, 100, 1000, 4096, 1 << 22} {
 					o.Threads, o.Tile = threads, tile
-					if got := run(t, b, m, o); !bytes.Equal(got, want) {
+					if got := converttest.Run(t, b, m, o); !bytes.Equal(got, want) {
 						t.Errorf("%s to %v, %d threads, tiles of %d: other bytes", path, to, threads, tile)
 					}
 				}

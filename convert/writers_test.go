@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 )
 
 // narrow is a file that is slow and counts who is in it; its call number bad
 // fails, or panics.
 type narrow struct {
-	memory
+	converttest.Memory
 	inside, most, calls, bad atomic.Int32
 	panics                   bool
 }
@@ -32,14 +33,14 @@ func (a *narrow) WriteAt(p []byte, off int64) (int, error) {
 		return 0, errBad
 	}
 	time.Sleep(20 * time.Microsecond)
-	return a.memory.WriteAt(p, off)
+	return a.Memory.WriteAt(p, off)
 }
 
 // Two workers at a time are let into a file, and a failure of any write is the
 // end, also of those that wait to be let in.
 func TestAFileHasTwoWritersAtATime(t *testing.T) {
-	m, b := open(t, "../testdata/demo/llama-fp8")
-	want := run(t, b, m, convert.Options{Threads: 1})
+	m, b := converttest.Open(t, "../testdata/demo/llama-fp8")
+	want := converttest.Run(t, b, m, convert.Options{Threads: 1})
 	for _, panics := range []bool{false, true} {
 		calls := int32(1)
 		for bad := int32(0); bad <= calls; bad++ {
@@ -47,7 +48,7 @@ func TestAFileHasTwoWritersAtATime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := &narrow{memory: memory{p: make([]byte, p.Size)}, panics: panics}
+			out := &narrow{Memory: *converttest.NewMemory(p.Size), panics: panics}
 			out.bad.Store(bad)
 			_, err = p.Stream(out)
 			switch {
@@ -55,7 +56,7 @@ func TestAFileHasTwoWritersAtATime(t *testing.T) {
 				t.Fatalf("%d workers wrote at once", out.most.Load())
 			case bad == 0 && err != nil:
 				t.Fatal(err)
-			case bad == 0 && !bytes.Equal(out.p, want):
+			case bad == 0 && !bytes.Equal(out.Bytes, want):
 				t.Fatal("four workers wrote other bytes than one")
 			case bad > 1 && (err == nil || !panics && !errors.Is(err, errBad) || !strings.Contains(err.Error(), errBad.Error())):
 				t.Fatalf("write %d of %d failed, and the stream says %v", bad, calls, err)

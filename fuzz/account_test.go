@@ -132,7 +132,7 @@ func TestAModelReturnsWhatItHeldWhenItIsClosed(t *testing.T) {
 func TestAVerdictReturnsWhatItHeldWhenItIsClosed(t *testing.T) {
 	number := 0
 	eachFile(t, func(t *testing.T, f keptFile) {
-		if number++; number%3 != 0 && !raceEnabled && !taken(0) {
+		if number++; number%3 != 0 && !effort.Race && !taken(0) {
 			return
 		}
 		host := f.policy.Budget(t.Context())

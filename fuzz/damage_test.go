@@ -21,7 +21,7 @@ import (
 // near both ends; fewer if each is slow.
 func lengths(size int) []int {
 	all, dense, spread := effort.Of(128, 4096), effort.Of(32, 200), effort.Of(50, 800)
-	if raceEnabled {
+	if effort.Race {
 		all, dense, spread = 100, 20, 60
 	}
 	var out []int
@@ -114,7 +114,7 @@ func sameCore(t *testing.T, f format, file file, data []byte, size int64) bool {
 // maxFlips bounds the bit flips for one format. The race detector makes each ten times as
 // slow.
 func maxFlips() int {
-	if raceEnabled {
+	if effort.Race {
 		return 2_000
 	}
 	return effort.Of(1_000, 20_000)

@@ -72,4 +72,4 @@ func (s sampled) Add(args ...any) {
 
 // taken reports whether a run takes the seed with this number: every seed in a search and
 // under the race detector, otherwise one of four.
-func taken(number int) bool { return raceEnabled || effort.Seeds() || number%4 == 0 }
+func taken(number int) bool { return effort.Race || effort.Seeds() || number%4 == 0 }

@@ -22,7 +22,7 @@ import (
 // A host's account never runs dry: what a request held comes back at its end.
 func TestAHostServesAHundredThousandFiles(t *testing.T) {
 	total := effort.Of(10_000, 100_000)
-	if raceEnabled {
+	if effort.Race {
 		total = 10_000
 	}
 	host := limitstest.Host(t, limits.Policy{MaxTotalBytes: 1 << 30, Timeout: limits.NoTimeout})
@@ -58,7 +58,7 @@ func TestSixtyFourGoroutinesShareAHost(t *testing.T) {
 	}
 	host := limitstest.Host(t, limits.Policy{MaxTotalBytes: 1 << 40, MaxItems: 1 << 40, Timeout: limits.NoTimeout})
 	share := len(files)
-	if raceEnabled || !effort.Whole() {
+	if effort.Race || !effort.Whole() {
 		share /= 4 // of the corpus for each goroutine: sixteen still meet at each file
 	}
 	var all sync.WaitGroup

@@ -77,6 +77,7 @@ var mayImport = map[string][]string{
 	"internal/spool":        {sys},
 	"internal/pace":         {"limits"},
 	"internal/quanttest":    {"asm", "limits", "parser/tensor", "quant"},
+	"internal/converttest":  with(format, "convert", "convert/forms", "parser", "parser/gguf", "parser/safetensors", "quant", "quant/ggml", "quant/ggml/..."),
 	"internal/corpustest":   {"corpus", "limits", "limits/limitstest", "internal/wire"},
 	"internal/arch":         {},
 	"asm":                   {cpuid},
