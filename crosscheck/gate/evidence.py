@@ -39,7 +39,8 @@ def model(folder, seed):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         body = rand.randbytes(rand.randrange(1, 5000))
-        path.write_bytes(hostile.safetensors({"w": ("U8", [len(body)], body)}) if name.endswith("safetensors") else b"text\n")
+        texts = {".git/config": b"[core]\n\tbare = false\n"}  # git itself refuses a line that is no key
+        path.write_bytes(hostile.safetensors({"w": ("U8", [len(body)], body)}) if name.endswith("safetensors") else texts.get(name, b"text\n"))
     return folder
 
 
