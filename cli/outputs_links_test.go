@@ -113,6 +113,20 @@ func TestOutputNamesThatAreWrong(t *testing.T) {
 			}
 		}
 	}
+	// What is judged is no output of its judgement, whatever it is called.
+	write(t, "judged/m.safetensors", load(t, "good.safetensors"))
+	for _, name := range []string{"judged", "judged/", "./judged", "judged/../judged"} {
+		for _, args := range [][]string{
+			{"scan", "-f", "--output", "sarif=" + name}, {"scan", "-f", "--bom", name}, {"scan", "-f", "--attest", name, "--key", key}, {"inspect", "-f", "--html", name}, {"hash", "-f", "-o", name},
+		} {
+			if r := amn(t, nil, append(args, "judged")...); r.code != 2 {
+				t.Errorf("amn %s judged: exit %d\n%.300s%s", strings.Join(args, " "), r.code, r.out, r.err)
+			}
+		}
+	}
+	if load(t, "judged/m.safetensors") != load(t, "good.safetensors") {
+		t.Error("the judged model is another one")
+	}
 	if err := os.Remove("fifo"); err != nil {
 		t.Fatal(err)
 	}

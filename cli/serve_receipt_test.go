@@ -41,18 +41,24 @@ func TestServeSignsWhatItAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeKey(t, filepath.Join(dir, "key.pem"), private)
-	address := serving(t, "--receipt-key", filepath.Join(dir, "key.pem"), "--receipt-for", "10m", "--ui")
+	for _, by := range transports(t) {
+		t.Run(by.name, func(t *testing.T) { signed(t, by, public, filepath.Join(dir, "key.pem")) })
+	}
+}
+
+func signed(t *testing.T, by transport, public ed25519.PublicKey, key string) {
+	address := serving(t, append(by.flags, "--receipt-key", key, "--receipt-for", "10m", "--ui")...)
 	model := "\x02\x00\x00\x00\x00\x00\x00\x00{}"
 	nonce := receipt.NewNonce()
-	for _, tc := range []struct{ method, query, data string }{
-		{http.MethodPut, "name=m.safetensors", model},
-		{http.MethodPut, "name=m.safetensors&format=modelscan", model},
-		{http.MethodPut, "name=m.safetensors&format=page", model},
-		{http.MethodPut, "name=m.pkl", runsCode},
-		{http.MethodPut, "name=m.pkl&format=modelscan", runsCode},
-		{http.MethodPut, "name=m.pkl&format=page", runsCode},
+	for _, tc := range []struct{ query, data string }{
+		{"name=m.safetensors", model},
+		{"name=m.safetensors&format=modelscan", model},
+		{"name=m.safetensors&format=page", model},
+		{"name=m.pkl", runsCode},
+		{"name=m.pkl&format=modelscan", runsCode},
+		{"name=m.pkl&format=page", runsCode},
 	} {
-		status, text := put(t, "http://"+address+"/v1/check?nonce="+nonce+"&"+tc.query, tc.data)
+		status, text := by.put(t, address, "nonce="+nonce+"&"+tc.query, tc.data)
 		var answer struct {
 			Receipt  json.RawMessage
 			Receipts []json.RawMessage
@@ -80,7 +86,7 @@ func TestServeSignsWhatItAnswers(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"nonce=short", "nonce=" + strings.Repeat("a", 129), "nonce=" + nonce + "&nonce=" + nonce, "nonce=with%20a%20space"} {
-		if status, text := put(t, "http://"+address+"/v1/check?"+query, model); status != http.StatusBadRequest {
+		if status, text := by.put(t, address, query, model); status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", query, status, text)
 		}
 	}
@@ -95,8 +101,12 @@ func TestAReceiptIsOfTheQuestion(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeKey(t, filepath.Join(dir, "key.pem"), private)
-	for _, how := range [][]string{nil, {"--isolate"}} {
-		address := serving(t, append(how, "--receipt-key", filepath.Join(dir, "key.pem"))...)
+	ways := transports(t)
+	isolated := ways[1]
+	isolated.flags = append(isolated.flags[:len(isolated.flags):len(isolated.flags)], "--isolate")
+	ways = append(ways, isolated, transport{name: ways[0].name, scheme: "http", client: http.DefaultClient, flags: []string{"--isolate"}})
+	for _, by := range ways {
+		address := serving(t, append(by.flags, "--receipt-key", filepath.Join(dir, "key.pem"))...)
 		const code, model = "import os\nos.system(\"id\")\n", "\x02\x00\x00\x00\x00\x00\x00\x00{}"
 		for _, tc := range []struct {
 			query, data string
@@ -115,7 +125,7 @@ func TestAReceiptIsOfTheQuestion(t *testing.T) {
 			{"beside=false", model, receipt.Want{}, false},
 		} {
 			nonce := receipt.NewNonce()
-			status, text := put(t, "http://"+address+"/v1/check?nonce="+nonce+"&"+tc.query, tc.data)
+			status, text := by.put(t, address, "nonce="+nonce+"&"+tc.query, tc.data)
 			var answer struct {
 				Policy  string
 				Receipt json.RawMessage
@@ -126,7 +136,7 @@ func TestAReceiptIsOfTheQuestion(t *testing.T) {
 			want := tc.host
 			want.SHA256, want.Size, want.Nonce, want.Policy, want.Now = sha256.Sum256([]byte(tc.data)), int64(len(tc.data)), nonce, answer.Policy, time.Now()
 			if r, err := receipt.Check(answer.Receipt, public, want); (err == nil) != tc.taken {
-				t.Errorf("%v: %s for %+v: %v, %+v", how, tc.query, tc.host, err, r)
+				t.Errorf("%s %v: %s for %+v: %v, %+v", by.name, by.flags, tc.query, tc.host, err, r)
 			}
 		}
 	}
