@@ -5,9 +5,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 )
+
+func hexOf(sum []byte) string { return hex.EncodeToString(sum) }
 
 // Folder implements [Store].
 func (e *engine[D, T]) Folder(ctx context.Context, dirHash, policy, rules string) (v Judged, ok bool, err error) {
@@ -32,16 +36,17 @@ func (e *engine[D, T]) Folder(ctx context.Context, dirHash, policy, rules string
 }
 
 const verdictColumns = `w.id, w.tenant, w.source, w.repo, w.revision, w.address, w.cost,
-	v.epoch, v.policy, v.rules, v.version, v.dir_hash, v.class, v.accepted, v.detail, v.at, v.claimed, v.until`
+	v.epoch, v.policy, v.rules, v.version, v.dir_hash, v.class, v.accepted, v.detail, v.at, v.claimed, v.until, v.stale, v.took, v.how`
 
 func scanVerdict(scan func(...any) error) (v Verdict, err error) {
 	var sum, detail []byte
-	var accepted, ms int64
+	var accepted, ms, stale, took int64
 	if err := scan(&v.ID, &v.Tenant, &v.Source, &v.Repo, &v.Work.Revision, &v.Address, &v.Cost,
-		&v.Epoch, &v.Policy, &v.Rules, &v.Version, &sum, &v.Class, &accepted, &detail, &ms, &v.Claimed, &v.Until); err != nil {
+		&v.Epoch, &v.Policy, &v.Rules, &v.Version, &sum, &v.Class, &accepted, &detail, &ms, &v.Claimed, &v.Until, &stale, &took, &v.How); err != nil {
 		return v, err
 	}
 	v.DirHash, v.Accepted, v.At = hex.EncodeToString(sum), accepted == 1, at(ms)
+	v.Stale, v.Took = stale != 0, time.Duration(took)*time.Microsecond
 	v.Detail, err = unpack(detail)
 	return v, err
 }
@@ -128,13 +133,21 @@ func (e *engine[D, T]) Evidence(ctx context.Context, domain string, digests []st
 }
 
 // Content implements [Store].
-func (e *engine[D, T]) Content(ctx context.Context, tenant, sha256, policy, rules string) (out []Content, err error) {
+func (e *engine[D, T]) Content(ctx context.Context, tenant, sha256, policy, rules string, older ...string) (out []Content, err error) {
 	sum, err := digest(sha256)
 	if err != nil || sum == nil {
 		return nil, err
 	}
-	err = each(ctx, e.read, "SELECT DISTINCT format, class FROM hub_verdict WHERE tenant = $1 AND sha256 = $2 AND policy = $3 AND rules = $4 ORDER BY class, format",
-		[]any{tenant, sum, policy, rules}, func(scan func(...any) error) error {
+	query, args := "h.rules = $4", []any{tenant, sum, policy, rules}
+	if len(older) > 0 {
+		query = "(" + query + " OR h.rules IN (" + list(5, len(older)) + `) AND EXISTS (SELECT 1 FROM hub_file f JOIN hub_repo_verdict v ON v.work = f.work JOIN hub_work w ON w.id = v.work
+			WHERE f.sha256 = h.sha256 AND w.tenant = h.tenant AND v.rules = h.rules AND v.policy = h.policy AND v.stale = 0))`
+		for _, r := range older {
+			args = append(args, r)
+		}
+	}
+	err = each(ctx, e.read, "SELECT DISTINCT h.format, h.class FROM hub_verdict h WHERE h.tenant = $1 AND h.sha256 = $2 AND h.policy = $3 AND "+query+" ORDER BY h.class, h.format",
+		args, func(scan func(...any) error) error {
 			c := Content{SHA256: sha256}
 			out = append(out, c)
 			return scan(&out[len(out)-1].Format, &out[len(out)-1].Class)
@@ -152,7 +165,7 @@ func (e *engine[D, T]) Show(ctx context.Context, tenant, sha256 string, size int
 		return errors.New("store: a content has a digest")
 	}
 	return e.in(ctx, func(c conn) error {
-		_, err := c.exec(ctx, "INSERT INTO hub_shown (tenant, sha256, size) VALUES ($1, $2, $3) ON CONFLICT (tenant, sha256) DO NOTHING", tenant, sum, size)
+		_, err := c.exec(ctx, "INSERT INTO hub_shown (tenant, sha256, size, at) VALUES ($1, $2, $3, $4) ON CONFLICT (tenant, sha256) DO UPDATE SET at = excluded.at", tenant, sum, size, e.ms())
 		return err
 	})
 }
@@ -187,20 +200,6 @@ func (e *engine[D, T]) Shown(ctx context.Context, tenant string, digests []strin
 // Stored implements [Store].
 func (e *engine[D, T]) Stored(ctx context.Context, tenant string) (n int64, err error) {
 	err = e.read.row(ctx, "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM hub_shown WHERE tenant = $1", tenant).scan(&n)
-	return n, err
-}
-
-// Rejudge implements [Store].
-func (e *engine[D, T]) Rejudge(ctx context.Context, policy, rules, today string, dry bool) (n int64, err error) {
-	const old = "FROM hub_repo_verdict v WHERE v.rules <> $1 OR v.policy <> $2 OR v.until <> '' AND v.until < $3"
-	if dry {
-		err = e.read.row(ctx, "SELECT count(*) "+old, rules, policy, today).scan(&n)
-		return n, err
-	}
-	err = e.in(ctx, func(c conn) (err error) {
-		n, err = c.exec(ctx, "UPDATE hub_work SET state = 'waiting', job = 0 WHERE state = 'judged' AND id IN (SELECT v.work "+old+")", rules, policy, today)
-		return err
-	})
 	return n, err
 }
 
@@ -284,16 +283,88 @@ func (e *engine[D, T]) Weigh(ctx context.Context, tenant string, weight int) err
 	})
 }
 
+const eventColumns = "SELECT id, at, kind, tenant, repo, revision, dir_hash, policy, rules, class, text, mode, caller, request FROM hub_event"
+
+func scanEvent(scan func(...any) error) (ev Event, err error) {
+	var ms int64
+	err = scan(&ev.ID, &ms, &ev.Kind, &ev.Tenant, &ev.Repo, &ev.Revision, &ev.DirHash, &ev.Policy, &ev.Rules, &ev.Class, &ev.Text, &ev.Mode, &ev.Caller, &ev.Request)
+	ev.At = at(ms)
+	return ev, err
+}
+
 // Events implements [Store].
 func (e *engine[D, T]) Events(ctx context.Context, after int64, visit func(Event) error) error {
-	return each(ctx, e.read, "SELECT id, at, kind, tenant, repo, revision, dir_hash, policy, rules, class, text FROM hub_event WHERE id > $1 ORDER BY id", []any{after},
-		func(scan func(...any) error) error {
-			var ev Event
-			var ms int64
-			if err := scan(&ev.ID, &ms, &ev.Kind, &ev.Tenant, &ev.Repo, &ev.Revision, &ev.DirHash, &ev.Policy, &ev.Rules, &ev.Class, &ev.Text); err != nil {
-				return err
-			}
-			ev.At = at(ms)
-			return visit(ev)
-		})
+	return e.EventsOf(ctx, "*", after, -1, visit)
+}
+
+// EventsOf implements [Store].
+func (e *engine[D, T]) EventsOf(ctx context.Context, tenant string, after int64, max int, visit func(Event) error) error {
+	query, args := eventColumns+" WHERE id > $1", []any{after}
+	if tenant != "*" {
+		query, args = query+" AND tenant = $2", append(args, tenant)
+	}
+	query += " ORDER BY id"
+	if max >= 0 {
+		query += " LIMIT " + itoa(max)
+	}
+	return each(ctx, e.read, query, args, func(scan func(...any) error) error {
+		ev, err := scanEvent(scan)
+		if err != nil {
+			return err
+		}
+		return visit(ev)
+	})
+}
+
+// Rates implements [Store].
+func (e *engine[D, T]) Rates(ctx context.Context, since time.Time) (out []Rate, err error) {
+	err = each(ctx, e.read, "SELECT kind, class, count(*) FROM hub_event WHERE at >= $1 GROUP BY kind, class ORDER BY kind, class", []any{since.UnixMilli()}, func(scan func(...any) error) error {
+		var r Rate
+		err := scan(&r.Kind, &r.Class, &r.N)
+		out = append(out, r)
+		return err
+	})
+	return out, err
+}
+
+// Repos implements [Store].
+func (e *engine[D, T]) Repos(ctx context.Context, tenant, text string, max int) (out []Repo, err error) {
+	where, args := "1 = 1", []any{}
+	if tenant != "*" {
+		args = append(args, tenant)
+		where += " AND w.tenant = $1"
+	}
+	if text != "" {
+		pattern := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
+		if len(text) > 2 {
+			pattern = "%" + pattern
+		}
+		args = append(args, pattern)
+		where += " AND w.repo LIKE $" + itoa(len(args)) + ` ESCAPE '\'`
+	}
+	err = each(ctx, e.read, "SELECT w.tenant, w.source, w.repo, w.revision, w.state, COALESCE(v.class, ''), COALESCE(v.accepted, 0), COALESCE(v.stale, 0), w.seen FROM hub_work w LEFT JOIN hub_repo_verdict v ON v.work = w.id WHERE "+
+		where+" AND w.state <> 'gone' ORDER BY w.id DESC LIMIT "+itoa(max), args, func(scan func(...any) error) error {
+		var r Repo
+		var accepted, stale, ms int64
+		err := scan(&r.Tenant, &r.Source, &r.Repo, &r.Revision, &r.State, &r.Class, &accepted, &stale, &ms)
+		r.Accepted, r.Stale, r.Seen = accepted == 1, stale == 1, at(ms)
+		out = append(out, r)
+		return err
+	})
+	return out, err
+}
+
+// ByRule implements [Store].
+func (e *engine[D, T]) ByRule(ctx context.Context, tenant string, max int) (out []Rate, err error) {
+	query, args := "SELECT rule, count(*) FROM hub_fired", []any{}
+	if tenant != "*" {
+		query, args = "SELECT rule, count(*) FROM hub_fired f JOIN hub_work w ON w.id = f.work WHERE w.tenant = $1", append(args, tenant)
+	}
+	err = each(ctx, e.read, query+" GROUP BY rule ORDER BY count(*) DESC, rule LIMIT "+itoa(max), args, func(scan func(...any) error) error {
+		var r Rate
+		err := scan(&r.Kind, &r.N)
+		out = append(out, r)
+		return err
+	})
+	return out, err
 }

@@ -178,7 +178,7 @@ func (e *engine[D, T]) Add(ctx context.Context, work []Work) (added int, err err
 	for part := range slices.Chunk(work, 200) {
 		err := e.in(ctx, func(c conn) error {
 			tenants := map[string]bool{}
-			values := make([]any, 0, 10*len(part))
+			values := make([]any, 0, 12*len(part))
 			for _, w := range part {
 				w.Cost = min(max(w.Cost, 1), maxCost)
 				manifest, err := packManifest(w.Manifest)
@@ -186,15 +186,15 @@ func (e *engine[D, T]) Add(ctx context.Context, work []Work) (added int, err err
 					return err
 				}
 				tenants[w.Tenant] = true
-				values = append(values, w.Tenant, w.Source, w.Repo, w.Revision, w.Address, manifest, w.Cost, "waiting", e.ms(), e.ms())
+				values = append(values, w.Tenant, w.Source, w.Repo, w.Revision, w.Address, manifest, w.Cost, "waiting", e.ms(), e.ms(), w.Caller, w.Request)
 			}
 			for t := range tenants {
 				if _, err := c.exec(ctx, "INSERT INTO hub_tenant (name) VALUES ($1) ON CONFLICT (name) DO NOTHING", t); err != nil {
 					return err
 				}
 			}
-			n, err := c.exec(ctx, "INSERT INTO hub_work (tenant, source, repo, revision, address, manifest, cost, state, at, seen) VALUES "+
-				groups(len(part), 10)+" ON CONFLICT (tenant, source, repo, revision) DO NOTHING", values...)
+			n, err := c.exec(ctx, "INSERT INTO hub_work (tenant, source, repo, revision, address, manifest, cost, state, at, seen, caller, request) VALUES "+
+				groups(len(part), 12)+" ON CONFLICT (tenant, source, repo, revision) DO NOTHING", values...)
 			if err != nil {
 				return err
 			}
@@ -243,8 +243,8 @@ func (e *engine[D, T]) Admitted(ctx context.Context) (n int64, err error) {
 // load returns the row of a job.
 func (e *engine[D, T]) load(ctx context.Context, id int64) (w Work, err error) {
 	var manifest []byte
-	err = e.read.row(ctx, "SELECT id, tenant, source, repo, revision, address, manifest, cost FROM hub_work WHERE id = $1", id).
-		scan(&w.ID, &w.Tenant, &w.Source, &w.Repo, &w.Revision, &w.Address, &manifest, &w.Cost)
+	err = e.read.row(ctx, "SELECT id, tenant, source, repo, revision, address, manifest, cost, caller, request FROM hub_work WHERE id = $1", id).
+		scan(&w.ID, &w.Tenant, &w.Source, &w.Repo, &w.Revision, &w.Address, &manifest, &w.Cost, &w.Caller, &w.Request)
 	if err != nil {
 		return w, err
 	}
@@ -339,6 +339,9 @@ func (e *engine[D, T]) beat(ctx context.Context) error {
 	})
 }
 
+// cancelTime is how long jobs have to end that were cancelled.
+const cancelTime = 1500 * time.Millisecond
+
 // Stop implements [Queue].
 func (e *engine[D, T]) Stop(ctx context.Context) error {
 	e.mu.Lock()
@@ -349,8 +352,10 @@ func (e *engine[D, T]) Stop(ctx context.Context) error {
 		return nil
 	}
 	err := c.Stop(ctx)
-	if err != nil {
-		err = c.StopAndCancel(context.WithoutCancel(ctx))
+	if err != nil { // what does not end then is given to another process, as after a crash
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
+		defer cancel()
+		err = c.StopAndCancel(end)
 	}
 	stop()
 	e.beats.Wait()

@@ -54,16 +54,39 @@ func (e *engine[D, T]) end(ctx context.Context, j Job, do func(conn) error) erro
 func (e *engine[D, T]) Finish(ctx context.Context, j Job, v Judged) error {
 	return e.end(ctx, j, func(c conn) error {
 		now := e.ms()
+		stale, err := e.overtaken(ctx, c, v)
+		if err != nil {
+			return err
+		}
 		if err := e.know(ctx, c, j.Work.Tenant, v, now); err != nil {
 			return err
 		}
-		if err := e.revise(ctx, c, j.Work, v, now); err != nil {
+		var was int64 = -1
+		if err := c.row(ctx, "SELECT accepted FROM hub_repo_verdict WHERE work = $1", j.Work.ID).scan(&was); err != nil && !errors.Is(err, errNoRows) {
 			return err
 		}
-		if err := e.tell(ctx, c, Event{Kind: "judged", DirHash: v.DirHash, Policy: v.Policy, Rules: v.Rules, Class: v.Class}, j.Work, now); err != nil {
+		if err := e.revise(ctx, c, j.Work, v, stale, now); err != nil {
 			return err
 		}
-		n, err := c.exec(ctx, "UPDATE hub_work SET state = 'judged', reason = '' WHERE id = $1 AND state = 'admitted'", j.Work.ID)
+		ev := Event{Kind: "judged", DirHash: v.DirHash, Policy: v.Policy, Rules: v.Rules, Class: v.Class, Mode: v.Mode, Caller: j.Work.Caller, Request: j.Work.Request}
+		kinds := []string{"judged"}
+		switch {
+		case v.Mode == Report || stale: // nobody acts on it
+		case !v.Accepted:
+			kinds = append(kinds, "quarantine")
+		case was == 0:
+			kinds = append(kinds, "release")
+		}
+		for _, ev.Kind = range kinds {
+			if err := e.tell(ctx, c, ev, j.Work, now); err != nil {
+				return err
+			}
+		}
+		end := "state = 'judged'"
+		if stale { // by policies or rules that have changed since it began
+			end = "state = 'waiting', job = 0"
+		}
+		n, err := c.exec(ctx, "UPDATE hub_work SET "+end+", reason = '' WHERE id = $1 AND state = 'admitted'", j.Work.ID)
 		if err == nil && n != 1 {
 			err = ErrFenced
 		}
@@ -164,18 +187,20 @@ func bit(b bool) int64 {
 }
 
 // revise puts the verdict about a revision, and its files.
-func (e *engine[D, T]) revise(ctx context.Context, c conn, w Work, v Judged, now int64) error {
+func (e *engine[D, T]) revise(ctx context.Context, c conn, w Work, v Judged, stale bool, now int64) error {
 	sum, err := digest(v.DirHash)
 	if err != nil {
 		return err
 	}
-	if _, err := c.exec(ctx, `INSERT INTO hub_repo_verdict (work, epoch, policy, rules, version, dir_hash, class, accepted, detail, at, claimed, until) VALUES ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+	facts := slices.Compact(slices.Sorted(slices.Values(v.Facts)))
+	if _, err := c.exec(ctx, `INSERT INTO hub_repo_verdict (work, epoch, policy, rules, version, dir_hash, class, accepted, detail, at, claimed, until, stale, facts, took, how) VALUES ($1, 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 		ON CONFLICT (work) DO UPDATE SET epoch = hub_repo_verdict.epoch + 1, policy = excluded.policy, rules = excluded.rules, version = excluded.version,
-		dir_hash = excluded.dir_hash, class = excluded.class, accepted = excluded.accepted, detail = excluded.detail, at = excluded.at, claimed = excluded.claimed, until = excluded.until`,
-		w.ID, v.Policy, v.Rules, v.Version, sum, v.Class, bit(v.Accepted), pack(v.Detail), now, v.Claimed, v.Until); err != nil {
+		dir_hash = excluded.dir_hash, class = excluded.class, accepted = excluded.accepted, detail = excluded.detail, at = excluded.at, claimed = excluded.claimed, until = excluded.until,
+		stale = excluded.stale, facts = excluded.facts, took = excluded.took, how = excluded.how`,
+		w.ID, v.Policy, v.Rules, v.Version, sum, v.Class, bit(v.Accepted), pack(v.Detail), now, v.Claimed, v.Until, bit(stale), len(facts), v.Took.Microseconds(), v.How); err != nil {
 		return err
 	}
-	for _, table := range []string{"hub_file", "hub_fired"} {
+	for _, table := range []string{"hub_file", "hub_fired", "hub_fact"} {
 		if _, err := c.exec(ctx, "DELETE FROM "+table+" WHERE work = $1", w.ID); err != nil {
 			return err
 		}
@@ -203,13 +228,28 @@ func (e *engine[D, T]) revise(ctx context.Context, c conn, w Work, v Judged, now
 			return err
 		}
 	}
+	for part := range slices.Chunk(facts, 100) {
+		var values []any
+		for _, f := range part {
+			values = append(values, f, w.ID)
+		}
+		if _, err := c.exec(ctx, "INSERT INTO hub_fact (fact, work) VALUES "+groups(len(part), 2), values...); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// tell puts an event.
+// tell puts an event, and owes it to the hooks that ask for such.
 func (e *engine[D, T]) tell(ctx context.Context, c conn, ev Event, w Work, now int64) error {
-	_, err := c.exec(ctx, `INSERT INTO hub_event (at, kind, work, tenant, repo, revision, dir_hash, policy, rules, class, text) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		now, ev.Kind, w.ID, w.Tenant, w.Repo, w.Revision, ev.DirHash, ev.Policy, ev.Rules, ev.Class, ev.Text)
+	var id int64
+	err := c.row(ctx, `INSERT INTO hub_event (at, kind, work, tenant, repo, revision, dir_hash, policy, rules, class, text, mode, caller, request) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING id`,
+		now, ev.Kind, w.ID, w.Tenant, w.Repo, w.Revision, ev.DirHash, ev.Policy, ev.Rules, ev.Class, ev.Text, ev.Mode, ev.Caller, ev.Request).scan(&id)
+	if err != nil {
+		return err
+	}
+	_, err = c.exec(ctx, `INSERT INTO hub_delivery (hook, event, state, due) SELECT name, CAST($1 AS BIGINT), 'due', CAST($2 AS BIGINT) FROM hub_hook
+		WHERE (kinds = '*' OR kinds LIKE $3) AND (tenant = '' OR tenant = $4)`, id, now, "% "+ev.Kind+" %", w.Tenant)
 	return err
 }
 
@@ -221,7 +261,7 @@ func (e *engine[D, T]) Replace(ctx context.Context, j Job, by Work) error {
 		if err == nil && n != 1 {
 			err = ErrFenced
 		}
-		for _, table := range []string{"hub_repo_verdict", "hub_file", "hub_fired"} {
+		for _, table := range []string{"hub_repo_verdict", "hub_file", "hub_fired", "hub_fact"} {
 			if err == nil {
 				_, err = c.exec(ctx, "DELETE FROM "+table+" WHERE work = $1", w.ID)
 			}

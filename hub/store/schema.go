@@ -9,7 +9,7 @@ import (
 )
 
 // schemaVersion is that of the tables below. A change adds a step to migrations.
-const schemaVersion = 2
+const schemaVersion = 3
 
 // migrations are the statements that lead from each version to the next. {id} is a key that the
 // database counts, {bytes} a type of bytes. Times are milliseconds since 1970.
@@ -133,6 +133,74 @@ CREATE TABLE hub_verdict (
   at BIGINT NOT NULL,
   PRIMARY KEY (tenant, sha256, policy, rules, name)
 );
+`, `
+ALTER TABLE hub_work ADD COLUMN caller TEXT NOT NULL DEFAULT '';
+ALTER TABLE hub_work ADD COLUMN request TEXT NOT NULL DEFAULT '';
+ALTER TABLE hub_event ADD COLUMN mode TEXT NOT NULL DEFAULT '';
+ALTER TABLE hub_event ADD COLUMN caller TEXT NOT NULL DEFAULT '';
+ALTER TABLE hub_event ADD COLUMN request TEXT NOT NULL DEFAULT '';
+CREATE INDEX hub_event_at ON hub_event (at);
+CREATE INDEX hub_event_work ON hub_event (work);
+ALTER TABLE hub_repo_verdict ADD COLUMN stale BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE hub_repo_verdict ADD COLUMN facts BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE hub_repo_verdict ADD COLUMN took BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE hub_repo_verdict ADD COLUMN how TEXT NOT NULL DEFAULT '';
+CREATE INDEX hub_repo_verdict_stale ON hub_repo_verdict (work) WHERE stale = 1;
+CREATE TABLE hub_fact (fact TEXT NOT NULL, work BIGINT NOT NULL, PRIMARY KEY (fact, work));
+CREATE INDEX hub_fact_work ON hub_fact (work);
+ALTER TABLE hub_rules ADD COLUMN parts {bytes};
+CREATE TABLE hub_carry (rules TEXT NOT NULL, older TEXT NOT NULL, touches TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (rules, older));
+CREATE TABLE hub_policy_version (
+  number {id},
+  owner TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  body {bytes} NOT NULL,
+  note TEXT NOT NULL,
+  caller TEXT NOT NULL,
+  at BIGINT NOT NULL,
+  UNIQUE (owner, digest)
+);
+CREATE TABLE hub_promotion (
+  number {id},
+  tenant TEXT NOT NULL,
+  version BIGINT NOT NULL,
+  mode TEXT NOT NULL,
+  replaces BIGINT NOT NULL,
+  reason TEXT NOT NULL,
+  caller TEXT NOT NULL,
+  at BIGINT NOT NULL
+);
+CREATE INDEX hub_promotion_tenant ON hub_promotion (tenant, number);
+CREATE TABLE hub_exception (
+  id {id},
+  tenant TEXT NOT NULL,
+  repo TEXT NOT NULL,
+  rule TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  expires TEXT NOT NULL,
+  state TEXT NOT NULL,
+  caller TEXT NOT NULL,
+  decided TEXT NOT NULL DEFAULT '',
+  answer TEXT NOT NULL DEFAULT '',
+  at BIGINT NOT NULL
+);
+CREATE INDEX hub_exception_tenant ON hub_exception (tenant, id);
+CREATE TABLE hub_hook (name TEXT PRIMARY KEY, kinds TEXT NOT NULL, tenant TEXT NOT NULL);
+CREATE TABLE hub_delivery (
+  id {id},
+  hook TEXT NOT NULL,
+  event BIGINT NOT NULL,
+  state TEXT NOT NULL,
+  attempt BIGINT NOT NULL DEFAULT 0,
+  due BIGINT NOT NULL,
+  reason TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX hub_delivery_due ON hub_delivery (hook, due) WHERE state = 'due';
+CREATE TABLE hub_received (hook TEXT NOT NULL, message TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (hook, message));
+CREATE TABLE hub_look (tenant TEXT NOT NULL, source TEXT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (tenant, source));
+ALTER TABLE hub_shown ADD COLUMN at BIGINT NOT NULL DEFAULT 0;
+INSERT INTO hub_meta (key, value) VALUES ('current', '1 ');
 `}
 
 // migrate brings the tables to schemaVersion, in one transaction.
@@ -161,21 +229,29 @@ func (e *engine[D, T]) migrate(ctx context.Context) error {
 		if at > schemaVersion {
 			return fmt.Errorf("store: a newer program made this database: its schema is %d, and this program knows %d", at, schemaVersion)
 		}
-		id, bytes := "INTEGER PRIMARY KEY AUTOINCREMENT", "BLOB"
-		if e.pg {
-			id, bytes = "BIGSERIAL PRIMARY KEY", "BYTEA"
-		}
 		for ; at < schemaVersion; at++ {
-			for statement := range strings.SplitSeq(strings.NewReplacer("{id}", id, "{bytes}", bytes).Replace(migrations[at]), ";\n") {
-				if strings.TrimSpace(statement) == "" {
-					continue
-				}
-				if _, err := c.exec(ctx, statement); err != nil {
-					return err
-				}
+			if err := e.step(ctx, c, at); err != nil {
+				return err
 			}
 		}
 		_, err = c.exec(ctx, "INSERT INTO hub_meta (key, value) VALUES ('schema', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value", strconv.Itoa(schemaVersion))
 		return err
 	})
+}
+
+// step leads from a version to the next.
+func (e *engine[D, T]) step(ctx context.Context, c conn, from int) error {
+	id, bytes := "INTEGER PRIMARY KEY AUTOINCREMENT", "BLOB"
+	if e.pg {
+		id, bytes = "BIGSERIAL PRIMARY KEY", "BYTEA"
+	}
+	for statement := range strings.SplitSeq(strings.NewReplacer("{id}", id, "{bytes}", bytes).Replace(migrations[from]), ";\n") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if _, err := c.exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -20,6 +20,8 @@ type Work struct {
 	Address  string      // where its files are, "" for the files of Manifest
 	Manifest []gate.File // of a revision whose contents lie in the blob store
 	Cost     int64       // in files and mebibytes, at least 1; what a tenant pays for its turn
+	// Caller is who submitted it, and Request the request in which it came; "" for a sweep.
+	Caller, Request string
 }
 
 // A Judged is what a worker found out about a revision.
@@ -43,11 +45,29 @@ type Judged struct {
 	// Until is the last day on which the verdict is good, such as "2026-12-31": that of an
 	// exception of the policy; "" for no end.
 	Until string
+
+	// Facts are what rules of a later program could read of the files, such as "format:gguf";
+	// without any, every rule could.
+	Facts []string
+	// How says from what it was judged: "bytes", "evidence", or "known" from the same files of
+	// another revision. Took is how long that was.
+	How  string
+	Took time.Duration
+	// Mode is that of the tenant's policy: [Enforce], or [Report].
+	Mode string
+	// Generation is that of the policies by which it was judged; 0 if they do not change.
+	Generation int64
 }
 
 // Good reports whether a verdict is that of a policy and its rules, on a day.
 func (v *Judged) Good(policy, rules, today string) bool {
 	return v.Policy == policy && v.Rules == rules && (v.Until == "" || today != "" && today <= v.Until)
+}
+
+// Current reports whether a verdict is good and not taken back: by these rules, or by older ones
+// that no change since touches.
+func (v *Verdict) Current(policy string, rules map[string]bool, today string) bool {
+	return !v.Stale && rules[v.Rules] && v.Good(policy, v.Rules, today)
 }
 
 // A Content is what was found out about one file of a revision, beside the others.
@@ -74,6 +94,7 @@ type Verdict struct {
 
 	Epoch int64 // how many times it was judged
 	At    time.Time
+	Stale bool // it is to be judged again, and says nothing until then
 }
 
 // A Parked row waits for a person.
@@ -96,7 +117,7 @@ type Standing struct {
 type Event struct {
 	ID       int64     `json:"id"`
 	At       time.Time `json:"at"`
-	Kind     string    `json:"kind"` // judged, parked, retried
+	Kind     string    `json:"kind"` // judged, quarantine, release, parked, gone, retried, policy, exception, erased
 	Tenant   string    `json:"tenant"`
 	Repo     string    `json:"repo"`
 	Revision string    `json:"revision"`
@@ -104,7 +125,23 @@ type Event struct {
 	Policy   string    `json:"policy,omitempty"`
 	Rules    string    `json:"rules,omitempty"`
 	Class    string    `json:"class,omitempty"`
+	Mode     string    `json:"mode,omitempty"` // report: nothing is refused for it
+	Caller   string    `json:"caller,omitempty"`
+	Request  string    `json:"request,omitempty"`
 	Text     string    `json:"text,omitempty"`
+}
+
+// A Repo is a revision as a list has it. Class is "" while it has no verdict.
+type Repo struct {
+	Tenant, Source, Repo, Revision, State, Class string
+	Accepted, Stale                              bool
+	Seen                                         time.Time
+}
+
+// A Rate is how many events of a kind and a class there were.
+type Rate struct {
+	Kind, Class string
+	N           int64
 }
 
 // A Store keeps work and verdicts. It is safe for concurrent use.
@@ -148,7 +185,8 @@ type Store interface {
 	Revisions(ctx context.Context, tenant string, visit func(Verdict) error) error
 	// Content returns as what a content was judged in the revisions of a tenant, by a policy and
 	// its rules: each format and class once.
-	Content(ctx context.Context, tenant, sha256, policy, rules string) ([]Content, error)
+	// Older rules count for what is in a revision that no change since touches.
+	Content(ctx context.Context, tenant, sha256, policy, rules string, older ...string) ([]Content, error)
 
 	// Show notes that a tenant has shown a content of some size, or that anyone may have it
 	// for the tenant Public. Shown returns which of the contents a tenant may ask about.
@@ -157,9 +195,10 @@ type Store interface {
 	// Stored is how many bytes a tenant has shown.
 	Stored(ctx context.Context, tenant string) (int64, error)
 
-	// Rejudge puts every revision back into the backlog whose verdict is by another policy or
-	// by other rules, or good no more today, or counts them.
-	Rejudge(ctx context.Context, policy, rules, today string, dry bool) (int64, error)
+	// Rejudge puts every revision of a tenant (of all, for "*") back into the backlog whose verdict
+	// is by another policy, or by rules that have changed since in what they read of it, or good no
+	// more today, or counts them.
+	Rejudge(ctx context.Context, tenant, policy, rules, today string, dry bool) (Plan, error)
 	// Parked lists parked rows. Retry puts one back into the backlog, or all for 0.
 	Parked(ctx context.Context) ([]Parked, error)
 	Retry(ctx context.Context, id int64) (int64, error)
@@ -167,6 +206,20 @@ type Store interface {
 	// Weigh sets how much of the work a tenant is given compared with others, whose weight is 1.
 	Weigh(ctx context.Context, tenant string, weight int) error
 	Events(ctx context.Context, after int64, visit func(Event) error) error
+	// EventsOf are those of a tenant, or of all for "*", at most max.
+	EventsOf(ctx context.Context, tenant string, after int64, max int, visit func(Event) error) error
+	// Repos lists repositories of a tenant, or of all for "*", as they stand: those whose name begins
+	// with a text, or holds it for a text of three characters or more, the last found first.
+	Repos(ctx context.Context, tenant, text string, max int) ([]Repo, error)
+	// ByRule counts the revisions of a tenant, or of all for "*", in which a rule fired, the most first.
+	ByRule(ctx context.Context, tenant string, max int) ([]Rate, error)
+	// Rates count the events since a time.
+	Rates(ctx context.Context, since time.Time) ([]Rate, error)
+
+	Policies
+	Changes
+	Hooks
+	Keeper
 
 	Close() error
 }
