@@ -77,7 +77,7 @@ func (s *Server) do(name string, args ...string) {
 // Restart starts a server that has been stopped, and waits until it answers.
 func (s *Server) Restart() {
 	s.t.Helper()
-	s.cmd = s.command("postgres", "-D", s.data(), "-p", strconv.Itoa(s.port), "-k", s.dir, "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=50", "-c", "shared_buffers=32MB")
+	s.cmd = s.command("postgres", "-D", s.data(), "-p", strconv.Itoa(s.port), "-k", s.dir, "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=50", "-c", "shared_buffers="+buffers())
 	var out bytes.Buffer
 	s.cmd.Stdout, s.cmd.Stderr = &out, &out
 	if err := s.cmd.Start(); err != nil {
@@ -121,4 +121,12 @@ func freePort(t *testing.T) int {
 	}
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
+}
+
+// buffers is the memory of a server: HUB_BUFFERS for a measurement.
+func buffers() string {
+	if b := os.Getenv("HUB_BUFFERS"); b != "" {
+		return b
+	}
+	return "32MB"
 }
