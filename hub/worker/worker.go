@@ -15,6 +15,8 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/hub/blob"
+	"github.com/anamnesis-go/anamnesis/hub/rollout"
+	"github.com/anamnesis-go/anamnesis/hub/rules"
 	"github.com/anamnesis-go/anamnesis/hub/source"
 	"github.com/anamnesis-go/anamnesis/hub/store"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -36,6 +38,8 @@ type Worker struct {
 	Sources source.Sources
 	// Gate judges. It digests each file; the day of its exceptions is today's.
 	Gate gate.Gate
+	// Policies, if set, has the policy of each tenant, which takes the place of the gate's.
+	Policies *rollout.Policies
 	// Budget is the account of the process.
 	Budget *limits.Budget
 	// Child judges a revision in another process and returns its verdict's JSON; [InProcess]
@@ -57,7 +61,7 @@ func (w *Worker) Work(ctx context.Context, j store.Job) error {
 		return w.Store.Replace(ctx, j, v.by)
 	case err == nil:
 		if err = w.Store.Finish(ctx, j, v.Judged); err == nil {
-			w.log("judged", j, "class", v.Class, "dir_hash", v.DirHash, "policy", v.Policy, "rules", v.Rules, "took", time.Since(began))
+			w.log("judged", j, "class", v.Class, "dir_hash", v.DirHash, "policy", v.Policy, "rules", v.Rules, "took", time.Since(began), "how", v.How, "mode", v.Mode, "caller", j.Work.Caller, "request", j.Work.Request)
 			return nil
 		}
 	case ctx.Err() != nil: // of the process, or of the attempt: the queue knows which
@@ -106,58 +110,76 @@ func (w *Worker) log(what string, j store.Job, more ...any) {
 // reason is an error as an operator reads it.
 func reason(err error) string { return wire.Text(err.Error(), 1024) }
 
-// gate returns the gate of today.
-func (w *Worker) gate() (*gate.Gate, error) {
+// by returns what a tenant is judged by now.
+func (w *Worker) by(ctx context.Context, tenant string) (*rollout.Current, error) {
+	if w.Policies != nil {
+		return w.Policies.Now(ctx, tenant)
+	}
 	g := w.Gate
 	now := time.Now
 	if w.Now != nil {
 		now = w.Now
 	}
 	g.Today = now().UTC().Format(time.DateOnly)
-	return g.WithDigest()
+	judge, err := g.WithDigest()
+	if err != nil {
+		return nil, err
+	}
+	policy, err := g.Policy.Digest()
+	return &rollout.Current{Gate: judge, Policy: policy, Mode: store.Enforce, Rules: gate.RulesDigest(g.Version)}, err
 }
 
 // judge returns what is known of a revision afterwards.
 func (w *Worker) judge(ctx context.Context, j store.Job) (out store.Judged, err error) {
-	g, err := w.gate()
+	by, err := w.by(ctx, j.Work.Tenant)
 	if err != nil {
 		return out, err
 	}
-	policy, err := g.Policy.Digest()
-	if err != nil {
+	began, how := time.Now(), ""
+	if out, how, err = w.judgeBy(ctx, j, by); err != nil {
 		return out, err
 	}
-	rules := gate.RulesDigest(g.Version)
+	out.How, out.Took, out.Mode, out.Generation = how, time.Since(began), by.Mode, by.Generation
+	if out.Policy != by.Policy {
+		return out, errors.New("worker: the verdict is by another policy than is in force")
+	}
+	return out, nil
+}
+
+func (w *Worker) judgeBy(ctx context.Context, j store.Job, by *rollout.Current) (out store.Judged, how string, err error) {
+	g, policy, rules := by.Gate, by.Policy, by.Rules
 	if j.Work.Manifest != nil {
 		known, ok, err := w.Store.Folder(ctx, gate.DirHash(j.Work.Manifest), policy, rules)
 		if err != nil {
-			return out, err
+			return out, "", err
 		}
 		if ok && known.Good(policy, rules, g.Today) { // the same files, of another revision: nothing is read
 			v, err := g.RemoteFolder(known.Detail, j.Work.Manifest, gate.Hint{Name: Name, Beside: true})
 			if err != nil {
-				return out, err
+				return out, "", err
 			}
 			defer v.Close()
 			out, err = w.judged(v, g)
 			out.Computed = true
-			return out, err
+			return out, "known", err
 		}
 	}
 	if j.Attempt == 1 {
 		if known, ok, err := w.again(ctx, g, j.Work); err != nil || ok {
-			return known, err
+			return known, "evidence", err
 		}
 	}
 	files, closer, err := w.open(ctx, j.Work)
 	if err != nil {
-		return out, err
+		return out, "", err
 	}
 	defer closer.Close()
 	if j.Attempt > 1 && w.Child != nil { // in a process of its own
-		return w.elsewhere(ctx, g, j, files)
+		out, err = w.elsewhere(ctx, g, j, files)
+	} else {
+		out, err = w.here(ctx, g, files, j.Work)
 	}
-	return w.here(ctx, g, files, j.Work)
+	return out, "bytes", err
 }
 
 // here judges files in this process, and keeps what was read of them if it can. The digests of a
@@ -291,6 +313,9 @@ func (w *Worker) judged(v *gate.Verdict, g *gate.Gate) (out store.Judged, err er
 		return out, err
 	}
 	out.Detail = text.Bytes()
+	if out.Facts, err = rules.Facts(out.Detail); err != nil {
+		return out, err
+	}
 	return out, sumUp(&out)
 }
 
