@@ -1,12 +1,14 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,6 +20,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate/handler"
 	"github.com/anamnesis-go/anamnesis/gate/receipt"
 	"github.com/anamnesis-go/anamnesis/hub/blob"
+	"github.com/anamnesis-go/anamnesis/hub/rollout"
 	"github.com/anamnesis-go/anamnesis/hub/store"
 	"github.com/anamnesis-go/anamnesis/hub/worker"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -30,6 +33,10 @@ type Options struct {
 	Blobs *blob.Store
 	// Gate is that of the workers: a verdict by another policy or by other rules is none.
 	Gate gate.Gate
+	// Policies, if set, has the policy of each tenant, which takes the place of the gate's.
+	Policies *rollout.Policies
+	// Incoming are the messages that are taken from hubs and stores.
+	Incoming []Incoming
 	// Budget is the account of manifests that are read.
 	Budget *limits.Budget
 	// Receipts, if set, signs each verdict.
@@ -67,9 +74,8 @@ type Server struct {
 	uploads room
 	answers room
 	reading room
-	judge   *gate.Gate
-	policy  string
-	rules   string
+	judge   *rollout.Current // without Policies
+	counts  counters
 }
 
 func set[T comparable](to *T, or T) {
@@ -101,15 +107,16 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("api: there is no store, no folder of blobs, or no account")
 	}
 	s := &Server{o: o, mux: http.NewServeMux(), uploads: room{all: o.Uploads}, reading: room{all: o.Manifests}, answers: room{all: o.Answers}}
-	var err error
 	g := o.Gate
-	if s.judge, err = g.WithDigest(); err != nil {
+	judge, err := g.WithDigest()
+	if err != nil {
 		return nil, err
 	}
-	if s.policy, err = g.Policy.Digest(); err != nil {
+	policy, err := g.Policy.Digest()
+	if err != nil {
 		return nil, err
 	}
-	s.rules = gate.RulesDigest(g.Version)
+	s.judge = &rollout.Current{Gate: judge, Policy: policy, Mode: store.Enforce, Rules: gate.RulesDigest(g.Version)}
 	if o.Tokens != nil {
 		s.tokens.Store(&o.Tokens)
 	}
@@ -118,17 +125,31 @@ func New(o Options) (*Server, error) {
 	s.route("GET /v1/repos/{name...}", Read, s.getRepo)
 	s.route("GET /v1/verdicts/{sha256}", Read, s.getVerdict)
 	s.route("GET /v1/standing", Operate, s.standing)
+	s.routePolicies()
+	s.routePages()
+	if err := s.routeIncoming(); err != nil {
+		return nil, err
+	}
+	s.route("GET /v1/events", Read, s.events)
+	s.route("GET /metrics", Operate, s.metrics)
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok\n") })
 	s.mux.HandleFunc("GET /readyz", s.ready)
 	return s, nil
 }
 
-// today is the day by which verdicts are good.
-func (s *Server) today() string {
-	if s.o.Today != nil {
-		return s.o.Today()
+// by returns what a tenant is judged by.
+func (s *Server) by(tenant string) (*rollout.Current, error) {
+	if s.o.Policies != nil {
+		return s.o.Policies.For(tenant)
 	}
-	return time.Now().UTC().Format(time.DateOnly)
+	out := *s.judge
+	g := *out.Gate
+	g.Today = time.Now().UTC().Format(time.DateOnly)
+	if s.o.Today != nil {
+		g.Today = s.o.Today()
+	}
+	out.Gate = &g
+	return &out, nil
 }
 
 // SetTokens sets the tokens of requests that come later.
@@ -153,6 +174,8 @@ func (p *problem) Error() string { return p.detail }
 // problem: nothing is accepted by silence.
 func (s *Server) route(pattern string, role Role, do func(http.ResponseWriter, *http.Request, Token) error) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		w, r = s.begin(w, r)
+		defer s.counts.end(pattern, w)
 		t, err := s.caller(r)
 		switch {
 		case err != nil:
@@ -160,6 +183,8 @@ func (s *Server) route(pattern string, role Role, do func(http.ResponseWriter, *
 			err = &problem{status: http.StatusUnauthorized, detail: err.Error()}
 		case !t.may(role):
 			err = &problem{status: http.StatusForbidden, detail: fmt.Sprintf("the token has no role %q", role)}
+		case s.foreign(r):
+			err = errForeign
 		default:
 			err = do(w, r, t)
 		}
@@ -169,6 +194,28 @@ func (s *Server) route(pattern string, role Role, do func(http.ResponseWriter, *
 			s.refuse(w, r, t, err)
 		}
 	})
+}
+
+// errForeign is the answer to a page of another server, which a browser shows beside this one.
+var errForeign = &problem{status: http.StatusForbidden, detail: "the request is not from this server's own pages, or under another name than this machine's"}
+
+var sameOrigin = http.NewCrossOriginProtection()
+
+// foreign reports whether a browser sent a request for a page of another server. Where no token is
+// asked for, only this machine has the address, under its own names.
+func (s *Server) foreign(r *http.Request) bool {
+	if sameOrigin.Check(r) != nil {
+		return true
+	}
+	if s.tokens.Load() != nil {
+		return false
+	}
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, t Token, err error) {
@@ -185,7 +232,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, t Token, err err
 			p.status = http.StatusInternalServerError
 		}
 		if p.status >= 500 {
-			s.o.Log.Error("request failed", "path", r.URL.Path, "tenant", t.Tenant, "error", p.detail)
+			s.o.Log.Error("request failed", "path", r.URL.Path, "tenant", t.Tenant, "request", requestOf(r), "error", p.detail)
 			p.detail = "the service could not do it; its operator can read why"
 		}
 	}
@@ -253,12 +300,13 @@ func (s *Server) postRepo(w http.ResponseWriter, r *http.Request, t Token) error
 	}
 	added, err := s.o.Store.Add(ctx, []store.Work{{
 		Tenant: t.Tenant, Source: sourceName, Repo: m.Repo, Revision: m.Revision, Manifest: m.Files, Cost: cost(m.Files),
+		Caller: t.name(), Request: requestOf(r),
 	}})
 	if err != nil {
 		return err
 	}
 	if added == 1 {
-		s.o.Log.Info("submitted", "tenant", t.Tenant, "repo", m.Repo, "revision", m.Revision, "files", len(m.Files))
+		s.o.Log.Info("submitted", "tenant", t.Tenant, "repo", m.Repo, "revision", m.Revision, "files", len(m.Files), "caller", t.name(), "request", requestOf(r))
 	}
 	return s.await(ctx, w, t, m)
 }
@@ -331,8 +379,12 @@ func (s *Server) await(ctx context.Context, w http.ResponseWriter, t Token, m ma
 		if ok && v.DirHash != gate.DirHash(m.Files) {
 			return &problem{status: http.StatusConflict, detail: "this revision has other files: a revision never changes, so give these another one"}
 		}
-		if ok && v.Good(s.policy, s.rules, s.today()) {
-			return s.answer(w, t, v, m.Nonce)
+		by, err := s.by(t.Tenant) // it may change while the client waits
+		if err != nil {
+			return err
+		}
+		if ok && by.Good(&v) {
+			return s.answer(w, t, by, v, m.Nonce)
 		}
 		if time.Now().Add(wait).After(end) {
 			return &problem{status: http.StatusServiceUnavailable, detail: "the revision waits to be judged: ask again"}
@@ -346,42 +398,84 @@ func (s *Server) await(ctx context.Context, w http.ResponseWriter, t Token, m ma
 }
 
 // answer writes a verdict. It is 200 only from an acceptance, which the gate makes anew of what
-// was stored, for these files, this policy and these rules.
-func (s *Server) answer(w http.ResponseWriter, t Token, v store.Verdict, nonce string) error {
+// was stored, for these files, this policy and these rules. A policy that only reports changes no
+// status: its verdict says so, and nobody signs for it.
+func (s *Server) answer(w http.ResponseWriter, t Token, by *rollout.Current, v store.Verdict, nonce string) error {
 	leave, err := s.answers.enter(t.Tenant)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.o.AnswerTime))
-	verdict, err := s.judge.RemoteFolder(v.Detail, v.Files, gate.Hint{Name: worker.Name, Beside: true})
+	verdict, err := by.Gate.RemoteFolder(by.Carry(&v), v.Files, gate.Hint{Name: worker.Name, Beside: true})
 	if err != nil {
 		return err
 	}
 	defer verdict.Close()
 	out := map[string]any{
 		"schema": "amn.revision/1", "tenant": v.Tenant, "repo": v.Repo, "revision": v.Work.Revision, "judged": v.At, "epoch": v.Epoch,
-		"dir_hash": v.DirHash, "class": v.Class, "accepted": verdict.Accepted(), "policy": v.Policy, "rules": v.Rules, "verdict": verdict,
+		"dir_hash": v.DirHash, "class": v.Class, "accepted": verdict.Accepted(), "policy": v.Policy, "rules": by.Rules, "mode": by.Mode, "enforced": by.Mode == store.Enforce,
+	}
+	if v.Rules != by.Rules {
+		out["judged_by_rules"] = v.Rules // no rule has changed since that reads anything of these files
 	}
 	if v.Claimed > 0 {
 		out["claimed"] = v.Claimed // files by digests that their source states: nobody signs for those
 	}
-	if s.o.Receipts != nil && v.Claimed == 0 {
+	if s.o.Receipts != nil && v.Claimed == 0 && by.Mode == store.Enforce {
 		signed, err := s.o.Receipts.Sign(verdict, nonce)
 		if err != nil {
 			return err
 		}
 		out["receipt"] = json.RawMessage(signed)
 	}
-	if a, ok := verdict.Acceptance(); ok && a.OK() && a.OfFolder(v.Files) {
-		writeJSON(w, http.StatusOK, "application/json", out)
-		return nil
+	status, kind := http.StatusOK, "application/json"
+	if a, ok := verdict.Acceptance(); !ok || !a.OK() || !a.OfFolder(v.Files) {
+		if status, kind = verdict.Class().HTTPStatus(), "application/problem+json"; status < 400 {
+			status = http.StatusInternalServerError
+		}
+		out["type"], out["title"], out["status"], out["detail"] = "about:blank", http.StatusText(status), status, "the revision is refused: the verdict says why"
+		if by.Mode == store.Report {
+			out["detail"] = "the policy would refuse the revision, and only reports: the verdict says why"
+		}
 	}
-	status := verdict.Class().HTTPStatus()
-	if status < 400 {
-		status = http.StatusInternalServerError
+	return stream(w, status, kind, out, verdict)
+}
+
+// stream writes an object with a verdict as its last member, which may have mebibytes and is not
+// copied once more. An answer that breaks off has no end, and is no JSON.
+func stream(w http.ResponseWriter, status int, kind string, head map[string]any, verdict *gate.Verdict) error {
+	text, err := json.Marshal(head)
+	if err != nil {
+		return err
 	}
-	return &problem{status: status, detail: "the revision is refused: the verdict says why", more: out}
+	w.Header().Set("Content-Type", kind)
+	w.WriteHeader(status)
+	out := &inParts{w}
+	_, err = fmt.Fprintf(out, "%s,\"verdict\":", bytes.TrimSuffix(text, []byte("}")))
+	if err == nil {
+		err = verdict.WriteJSON(out)
+	}
+	if err == nil {
+		_, err = io.WriteString(out, "}\n")
+	}
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// inParts hands on what is written in small parts.
+type inParts struct{ w io.Writer }
+
+func (p *inParts) Write(b []byte) (n int, err error) {
+	for part := range slices.Chunk(b, 32<<10) {
+		k, err := p.w.Write(part)
+		if n += k; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // putBlob keeps a content.
@@ -434,6 +528,9 @@ func (s *Server) getRepo(w http.ResponseWriter, r *http.Request, t Token) error 
 		}
 		tenant = asked
 	}
+	if !plain(tenant) || !plain(name) || !plain(revision) {
+		return unknown
+	}
 	v, ok, err := s.o.Store.Revision(r.Context(), tenant, name, revision)
 	if err != nil {
 		return err
@@ -441,10 +538,14 @@ func (s *Server) getRepo(w http.ResponseWriter, r *http.Request, t Token) error 
 	if !ok {
 		return unknown
 	}
-	if !v.Good(s.policy, s.rules, s.today()) {
+	by, err := s.by(tenant)
+	if err != nil {
+		return err
+	}
+	if !by.Good(&v) {
 		return &problem{status: http.StatusServiceUnavailable, detail: "the verdict is by another policy, by other rules, or good no more: the revision is to be judged again"}
 	}
-	return s.answer(w, t, v, r.URL.Query().Get("nonce"))
+	return s.answer(w, t, by, v, r.URL.Query().Get("nonce"))
 }
 
 // unknown is the one answer about what is not there and about what is not the caller's.
@@ -463,11 +564,15 @@ func (s *Server) getVerdict(w http.ResponseWriter, r *http.Request, t Token) err
 	if !shown[sum] {
 		return unknown
 	}
-	known, err := s.o.Store.Content(r.Context(), t.Tenant, sum, s.policy, s.rules)
+	by, err := s.by(t.Tenant)
 	if err != nil {
 		return err
 	}
-	out := map[string]any{"schema": "amn.content/1", "sha256": sum, "policy": s.policy, "rules": s.rules}
+	known, err := s.o.Store.Content(r.Context(), t.Tenant, sum, by.Policy, by.Rules, by.OlderRules()...)
+	if err != nil {
+		return err
+	}
+	out := map[string]any{"schema": "amn.content/1", "sha256": sum, "policy": by.Policy, "rules": by.Rules, "mode": by.Mode, "enforced": by.Mode == store.Enforce}
 	var list []map[string]string
 	accepted := true
 	for _, k := range known {

@@ -121,6 +121,12 @@ func (s *Server) caller(r *http.Request) (Token, error) {
 	if !ok || text == "" {
 		return Token{}, errNoToken
 	}
+	return s.known(text)
+}
+
+// known returns the entry of a token.
+func (s *Server) known(text string) (Token, error) {
+	tokens := s.tokens.Load()
 	sum := sha256.Sum256([]byte(text))
 	t, ok := (*tokens)[hex.EncodeToString(sum[:])]
 	if !ok {
@@ -132,4 +138,12 @@ func (s *Server) caller(r *http.Request) (Token, error) {
 // may reports whether a token has a role.
 func (t Token) may(r Role) bool {
 	return slices.Contains(t.Roles, r) || slices.Contains(t.Roles, Operate)
+}
+
+// name is who a token is in events and logs: the beginning of its digest, which is no credential.
+func (t Token) name() string {
+	if t.SHA256 == "" {
+		return "local"
+	}
+	return "token " + t.SHA256[:12]
 }

@@ -166,6 +166,12 @@ func (s *Store) Delete(tenant, sum string) error {
 	return nil
 }
 
+// DeleteAll removes what a tenant has sent.
+func (s *Store) DeleteAll(tenant string) error {
+	t := sha256.Sum256([]byte(tenant))
+	return s.root.RemoveAll(hex.EncodeToString(t[:8]))
+}
+
 // Folder returns the contents of a tenant under the names of a manifest. With known, whoever
 // judges them takes their digests from here, where they were computed when the contents came;
 // else it computes them. The error is about a name or a content.
