@@ -13,12 +13,10 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/hub/api"
+	"github.com/anamnesis-go/anamnesis/hub/rollout"
 	"github.com/anamnesis-go/anamnesis/hub/store"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
-
-// today is the day by which verdicts are good.
-func today() string { return time.Now().UTC().Format(time.DateOnly) }
 
 // report prints the verdicts of a sweep.
 func (r *running) report(ctx context.Context) error {
@@ -30,7 +28,14 @@ func (r *running) report(ctx context.Context) error {
 	}
 	old := 0
 	err := r.db.Revisions(ctx, "", func(v store.Verdict) error {
-		if !v.Good(r.policy, gate.RulesDigest(r.gate.Version), today()) {
+		if !r.part.has(v.Repo) {
+			return nil
+		}
+		by, err := r.policies.For(v.Tenant)
+		if err != nil {
+			return err
+		}
+		if !by.Good(&v) {
 			old++ // it could not be judged again
 			return nil
 		}
@@ -40,7 +45,7 @@ func (r *running) report(ctx context.Context) error {
 			refused++
 		}
 		if r.cmd.JSON {
-			return writeJSON(r.s.out, entry(v))
+			return writeJSON(r.s.out, entry(v, by.Mode))
 		}
 		n, why := reasons(v.Detail)
 		fmt.Fprintf(out, "%s\t%s\t%d\t%s\n", wire.Text(v.Repo, 64), v.Class, n, why)
@@ -61,17 +66,17 @@ func (r *running) report(ctx context.Context) error {
 	if !r.cmd.JSON {
 		fmt.Fprintf(r.s.out, "\n%d accepted, %d refused, %d parked\n", accepted, refused, len(parked))
 	}
-	if refused+len(parked)+old > 0 {
+	if refused+len(parked)+old > 0 && !r.cmd.Sweep {
 		return refusedError(fmt.Sprintf("%d of %d repositories are not accepted", refused+len(parked)+old, accepted+refused+len(parked)+old))
 	}
 	return nil
 }
 
 // entry is a verdict as JSON.
-func entry(v store.Verdict) map[string]any {
+func entry(v store.Verdict, mode string) map[string]any {
 	return map[string]any{
 		"schema": "amn.revision/1", "tenant": v.Tenant, "source": v.Source, "repo": v.Repo, "revision": v.Work.Revision, "judged": v.At, "epoch": v.Epoch,
-		"dir_hash": v.DirHash, "class": v.Class, "accepted": v.Accepted, "claimed": v.Claimed, "policy": v.Policy, "rules": v.Rules, "verdict": json.RawMessage(v.Detail),
+		"dir_hash": v.DirHash, "class": v.Class, "accepted": v.Accepted, "claimed": v.Claimed, "policy": v.Policy, "rules": v.Rules, "mode": mode, "enforced": mode == store.Enforce, "verdict": json.RawMessage(v.Detail),
 	}
 }
 
@@ -86,6 +91,15 @@ func reasons(detail []byte) (files int, why string) {
 		rules = append(rules[:4], fmt.Sprintf("and %d more", len(rules)-4))
 	}
 	return len(in.Files), strings.Join(rules, ", ")
+}
+
+// inForce returns what a tenant is judged by.
+func (*gateFlags) inForce(ctx context.Context, db store.Store, g gate.Gate, tenant string) (*rollout.Current, error) {
+	p, err := rollout.New(db, g, sourcesOf(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return p.Now(ctx, tenant)
 }
 
 // verdictCmd prints verdicts.
@@ -108,7 +122,7 @@ func (c *verdictCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	policy, err := g.Policy.Digest()
+	by, err := c.inForce(ctx, db, g, c.Tenant)
 	if err != nil {
 		return err
 	}
@@ -122,10 +136,10 @@ func (c *verdictCmd) Run(ctx context.Context, s streams) error {
 	if !ok {
 		return fmt.Errorf("nothing is known of %s of tenant %s", c.Repo, c.Tenant)
 	}
-	if err := writeJSON(s.out, entry(v)); err != nil {
+	if err := writeJSON(s.out, entry(v, by.Mode)); err != nil {
 		return err
 	}
-	if !v.Good(policy, gate.RulesDigest(g.Version), today()) {
+	if !by.Good(&v) {
 		return fmt.Errorf("the verdict about %s is by another policy, by other rules, or good no more: amn-hub run judges it again", c.Repo)
 	}
 	if !v.Accepted {
@@ -221,32 +235,58 @@ func (c *rejudgeCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	policy, err := g.Policy.Digest()
-	if err != nil {
-		return err
-	}
 	db, err := c.open(ctx, s, store.Options{})
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	n, err := db.Rejudge(ctx, policy, gate.RulesDigest(g.Version), today(), c.DryRun)
+	p, err := rollout.New(db, g, sourcesOf(), nil)
 	if err != nil {
 		return err
 	}
-	what := "put back: amn-hub run judges them"
-	if c.DryRun {
-		what = "would be judged again"
+	if _, err := p.Fresh(ctx); err != nil {
+		return err
 	}
-	fmt.Fprintf(s.out, "%d %s\n", n, what)
+	plan, err := p.Rejudge(ctx, c.DryRun)
+	if err != nil {
+		return err
+	}
+	if !c.DryRun {
+		fmt.Fprintf(s.out, "%d put back: amn-hub run judges them\n", plan.Revisions)
+		return nil
+	}
+	c.print(s, plan)
 	return nil
+}
+
+// print prints a plan. What was never measured here is not guessed.
+func (c *rejudgeCmd) print(s streams, p store.Plan) {
+	fmt.Fprintf(s.out, "%d would be judged again\n", p.Revisions)
+	for _, why := range sortedKeys(p.Why) {
+		fmt.Fprintf(s.out, "%6d  %s\n", p.Why[why], map[string]string{"policy": "by another policy", "rules": "touched by a change of the rules", "until": "good no more"}[why])
+	}
+	if p.Revisions == 0 {
+		return
+	}
+	fmt.Fprintf(s.out, "%6d  files in them\n%6d  from what was read before, without a fetch\n", p.Files, p.Evidence)
+	from := p.FromEvidence
+	if from == 0 {
+		from = p.FromBytes
+	}
+	if from == 0 || p.FromBytes == 0 && p.Evidence < p.Revisions {
+		fmt.Fprintln(s.out, "how long it takes is not known: nothing like it was judged here yet")
+		return
+	}
+	took := time.Duration(p.Evidence*from+(p.Revisions-p.Evidence)*p.FromBytes) * time.Microsecond
+	fmt.Fprintf(s.out, "about %s of one worker, by what such revisions took here\n", max(took.Round(time.Millisecond), time.Millisecond))
 }
 
 // eventsCmd prints events.
 type eventsCmd struct {
 	dbFlags
 
-	After int64 `help:"Only those with a greater number."`
+	After  int64  `help:"Only those with a greater number."`
+	Tenant string `default:"*" help:"Only those of this tenant."`
 }
 
 // Run implements the command.
@@ -256,7 +296,7 @@ func (c *eventsCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	defer db.Close()
-	return db.Events(ctx, c.After, func(e store.Event) error { return writeJSON(s.out, e) })
+	return db.EventsOf(ctx, c.Tenant, c.After, -1, func(e store.Event) error { return writeJSON(s.out, e) })
 }
 
 // tokenCmd makes a token.

@@ -30,7 +30,13 @@ type program struct {
 	Parked  parkedCmd  `cmd:"" help:"List revisions that no attempt could judge, with the reason."`
 	Retry   retryCmd   `cmd:"" help:"Put parked revisions back into the backlog."`
 	Rejudge rejudgeCmd `cmd:"" help:"Put revisions back whose verdict is by another policy or by other rules."`
-	Policy  policyCmd  `cmd:"" help:"Compare policies over what is stored."`
+	Policy  policyCmd  `cmd:"" help:"Put policies, compare them over what is stored, promote them, and go back."`
+	Except  exceptCmd  `cmd:"" help:"Exceptions and appeals: list, add, grant, deny, revoke."`
+	Export  exportCmd  `cmd:"" help:"Print every verdict as JSON, one per line."`
+	Retain  retainCmd  `cmd:"" help:"Forget what is older than a time and of no use any more."`
+	Erase   eraseCmd   `cmd:"" help:"Forget a tenant."`
+	Hooks   hooksCmd   `cmd:"" help:"Print what hooks are owed, or have what was given up sent again."`
+	Rules   rulesCmd   `cmd:"" help:"Print each rule of this program with its digest and what it reads."`
 	Events  eventsCmd  `cmd:"" help:"Print every decision as JSON, one per line."`
 	Token   tokenCmd   `cmd:"" help:"Make a token, and print its entry for --tokens."`
 	Version versionCmd `cmd:"" help:"Print the version."`
@@ -45,6 +51,12 @@ type streams struct {
 
 // version is set by a release.
 var version = ""
+
+// sources are the digests of the sources by which files are judged, set by a build: see
+// internal/sources. Without them every change of the version touches everything.
+var sources = ""
+
+func sourcesOf() string { return sources }
 
 func programVersion() string {
 	if version != "" {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -18,14 +20,20 @@ import (
 
 // policyCmd has the commands about policies.
 type policyCmd struct {
-	Diff policyDiffCmd `cmd:"" help:"Print which stored verdicts another policy would change, from what was read of the files."`
+	Put      policyPutCmd      `cmd:"" help:"Keep a policy as a version. Nothing is judged by it until it is promoted."`
+	List     policyListCmd     `cmd:"" help:"List the versions, and which are in force."`
+	Show     policyShowCmd     `cmd:"" help:"Print a version."`
+	Promote  policyPromoteCmd  `cmd:"" help:"Put a version in force."`
+	Rollback policyRollbackCmd `cmd:"" help:"Put in force what the last promotion replaced."`
+	Diff     policyDiffCmd     `cmd:"" help:"Print which stored verdicts another policy would change, from what was read of the files."`
 }
 
 // policyDiffCmd compares stored verdicts with those by another policy.
 type policyDiffCmd struct {
 	dbFlags
 
-	Policy string `arg:"" placeholder:"FILE|PROFILE" help:"The other policy."`
+	Old    string `arg:"" placeholder:"FILE|PROFILE|VERSION" help:"The other policy; of two, the older one."`
+	New    string `arg:"" optional:"" placeholder:"FILE|PROFILE|VERSION" help:"The newer one, to compare two policies with each other."`
 	Tenant string `help:"Only repositories of this tenant."`
 	JSON   bool   `name:"json" help:"Print the changes as JSON, one per line."`
 }
@@ -41,14 +49,19 @@ type change struct {
 	Schema string   `json:"schema"`
 	Tenant string   `json:"tenant"`
 	Repo   string   `json:"repo"`
-	Before string   `json:"before"`
-	After  string   `json:"after"` // "" if its files are needed
+	Before string   `json:"before"` // "" if its files are needed
+	After  string   `json:"after"`  // "" if its files are needed
 	Rules  []string `json:"rules,omitempty"`
 }
 
 // Run implements the command.
 func (c *policyDiffCmd) Run(ctx context.Context, s streams) error {
-	g, err := (&gateFlags{c.Policy}).gate()
+	db, err := c.open(ctx, s, store.Options{})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	g, err := policyOf(ctx, db, cmp.Or(c.New, c.Old))
 	if err != nil {
 		return err
 	}
@@ -56,11 +69,16 @@ func (c *policyDiffCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	db, err := c.open(ctx, s, store.Options{})
-	if err != nil {
-		return err
+	var older *gate.Gate
+	if c.New != "" {
+		g, err := policyOf(ctx, db, c.Old)
+		if err != nil {
+			return err
+		}
+		if older, err = g.WithDigest(); err != nil {
+			return err
+		}
 	}
-	defer db.Close()
 	process := g.Policy.Limits
 	process.Timeout = limits.NoTimeout
 	b := process.Budget(ctx)
@@ -75,10 +93,10 @@ func (c *policyDiffCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	total := map[string]int{}
-	byRule := map[string]int{}
+	byRule, byTenant := map[string]int{}, map[string]int{}
 	out := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	for _, v := range list {
-		to, err := c.compare(ctx, w, judge, v)
+		to, err := c.compare(ctx, w, older, judge, v)
 		if err != nil {
 			return err
 		}
@@ -86,12 +104,18 @@ func (c *policyDiffCmd) Run(ctx context.Context, s streams) error {
 		switch to.After {
 		case "":
 			what = "not known"
+			if to.Before == "" {
+				to.Before = v.Class
+			}
 		case to.Before:
 			what = "the same"
 		}
 		total[what]++
 		for _, r := range to.Rules {
 			byRule[r]++
+		}
+		if to.After != to.Before {
+			byTenant["tenant "+wire.Text(v.Tenant, 64)]++
 		}
 		switch {
 		case to.After == to.Before:
@@ -109,7 +133,7 @@ func (c *policyDiffCmd) Run(ctx context.Context, s streams) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	for _, m := range []map[string]int{total, byRule} {
+	for _, m := range []map[string]int{total, byRule, byTenant} {
 		for _, k := range sortedKeys(m) {
 			fmt.Fprintf(s.out, "%6d  %s\n", m[k], k)
 		}
@@ -117,20 +141,13 @@ func (c *policyDiffCmd) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-func sortedKeys(m map[string]int) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sortedKeys[N any](m map[string]N) []string { return slices.Sorted(maps.Keys(m)) }
 
 // sources are those of the environment: evidence is of the hub that they name.
 func (policyDiffCmd) sources() source.Sources { return source.Sources{} }
 
 // compare judges a revision from its evidence.
-func (c *policyDiffCmd) compare(ctx context.Context, w *worker.Worker, g *gate.Gate, v store.Verdict) (change, error) {
+func (c *policyDiffCmd) compare(ctx context.Context, w *worker.Worker, older, g *gate.Gate, v store.Verdict) (change, error) {
 	out := change{Schema: "amn.policy-change/1", Tenant: v.Tenant, Repo: v.Repo, Before: v.Class}
 	files, err := w.Store.Files(ctx, v.ID)
 	if err != nil {
@@ -147,11 +164,18 @@ func (c *policyDiffCmd) compare(ctx context.Context, w *worker.Worker, g *gate.G
 	if err != nil {
 		return out, err
 	}
+	if older != nil {
+		was, ok, err := worker.FromEvidence(ctx, w, older, files, kept)
+		if out.Before = was.Class; err != nil || !ok {
+			out.Before = ""
+			return out, err
+		}
+	}
 	now, ok, err := worker.FromEvidence(ctx, w, g, files, kept)
 	if err != nil || !ok {
 		return out, err
 	}
-	if out.After = now.Class; now.Class != v.Class && !now.Accepted {
+	if out.After = now.Class; now.Class != out.Before && !now.Accepted {
 		out.Rules = rulesOf(now.Detail)
 	}
 	return out, nil

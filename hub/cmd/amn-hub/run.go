@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,7 +15,10 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -21,6 +26,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate/receipt"
 	"github.com/anamnesis-go/anamnesis/hub/api"
 	"github.com/anamnesis-go/anamnesis/hub/blob"
+	"github.com/anamnesis-go/anamnesis/hub/hooks"
+	"github.com/anamnesis-go/anamnesis/hub/rollout"
 	"github.com/anamnesis-go/anamnesis/hub/source"
 	"github.com/anamnesis-go/anamnesis/hub/store"
 	"github.com/anamnesis-go/anamnesis/hub/worker"
@@ -72,15 +79,41 @@ type runCmd struct {
 	TLSCert    string `name:"tls-cert" placeholder:"FILE" help:"Certificate in PEM."`
 	TLSKey     string `name:"tls-key" placeholder:"FILE" help:"Its key in PEM."`
 	ReceiptKey string `placeholder:"FILE" help:"Ed25519 key in PEM that signs each verdict."`
+	Hooks      string `placeholder:"FILE" help:"Who is told of events, and who may tell that a source has changed."`
 	Blobs      string `placeholder:"DIR" help:"Where contents are kept that come over HTTP (default: beside the database file)."`
 
-	JSON bool `name:"json" help:"Print the verdicts as JSON, one per line."`
+	JSON  bool   `name:"json" help:"Print the verdicts as JSON, one per line."`
+	Part  string `placeholder:"I/N" help:"Look only for the part I, from 0, of N parts of the repositories: for a sweep by many processes. Each judges what any of them has found."`
+	Sweep bool   `help:"End with 0 although something is refused or parked: the verdicts are read from the database."`
 }
 
 // Help implements kong's help.
 func (runCmd) Help() string {
 	return `Without --listen and --watch the program ends when every repository is judged: with 0 if all
 are accepted, with 7 if one is refused or parked. An interrupted run goes on with the same command.`
+}
+
+// parts are a part of all repositories; the zero value is all of them.
+type parts struct{ i, n uint64 }
+
+func parseParts(text string) (p parts, err error) {
+	if text == "" {
+		return p, nil
+	}
+	i, n, ok := strings.Cut(text, "/")
+	if p.i, err = strconv.ParseUint(i, 10, 32); err == nil {
+		p.n, err = strconv.ParseUint(n, 10, 32)
+	}
+	if !ok || err != nil || p.i >= p.n {
+		return p, usage("--part " + text + ": a part is such as 0/10, and the last of ten is 9/10")
+	}
+	return p, nil
+}
+
+// has reports whether a repository is in the part.
+func (p parts) has(repo string) bool {
+	sum := sha256.Sum256([]byte(repo))
+	return p.n == 0 || binary.BigEndian.Uint64(sum[:])%p.n == p.i
 }
 
 func duration(flag, text string) (time.Duration, error) {
@@ -107,6 +140,10 @@ func (c *runCmd) Run(ctx context.Context, s streams) error {
 	if o.Timeout, err = duration("--timeout", c.Timeout); err != nil {
 		return err
 	}
+	part, err := parseParts(c.Part)
+	if err != nil {
+		return err
+	}
 	memory, err := limits.ParseSize(c.Memory)
 	if err != nil {
 		return usage("--memory: " + err.Error())
@@ -127,39 +164,47 @@ func (c *runCmd) Run(ctx context.Context, s streams) error {
 	}
 	defer db.Close()
 	sources := source.Sources{Remote: source.Remote{AllowPrivate: c.AllowPrivate, Hub: c.Hub}}
-	r := &running{cmd: c, sources: sources, s: s, db: db, gate: g, log: slog.New(slog.NewTextHandler(s.err, nil))}
+	r := &running{cmd: c, part: part, sources: sources, s: s, db: db, gate: g, log: slog.New(slog.NewTextHandler(s.err, nil))}
 	policy := g.Policy.Limits
 	policy.MaxTotalBytes, policy.Timeout = memory, limits.NoTimeout
 	r.budget = policy.Budget(context.WithoutCancel(ctx))
 	defer r.budget.Close()
-	if r.policy, err = g.Policy.Digest(); err != nil {
+	if r.policies, err = rollout.New(db, g, sourcesOf(), nil); err != nil {
 		return err
 	}
-	// What another policy said, or one that has ended, is not what this run says.
-	if n, err := db.Rejudge(ctx, r.policy, gate.RulesDigest(g.Version), today(), false); err != nil {
+	// What another policy said, other rules, or a verdict that has ended, is not what this run says.
+	if err := r.live(ctx); err != nil {
 		return err
-	} else if n > 0 {
-		r.log.Info("judged again", "revisions", n)
+	}
+	if err := r.readHooks(ctx); err != nil {
+		return err
 	}
 	if err := r.blobs(); err != nil {
 		return err
 	}
-	return r.run(ctx, again)
+	err = r.run(ctx, again)
+	if ctx.Err() != nil && (c.Listen != "" || again > 0) { // it is how a service ends
+		return nil
+	}
+	return err
 }
 
 // running is one run.
 type running struct {
-	cmd     *runCmd
-	policy  string // its digest
-	api     *api.Server
-	s       streams
-	db      store.Engine
-	gate    gate.Gate
-	budget  *limits.Budget
-	blob    *blob.Store
-	at      string // of the blobs
-	sources source.Sources
-	log     *slog.Logger
+	cmd      *runCmd
+	part     parts
+	policies *rollout.Policies
+	out      []hooks.Out
+	in       []hooks.In
+	api      *api.Server
+	s        streams
+	db       store.Engine
+	gate     gate.Gate
+	budget   *limits.Budget
+	blob     *blob.Store
+	at       string // of the blobs
+	sources  source.Sources
+	log      *slog.Logger
 }
 
 func (r *running) blobs() (err error) {
@@ -189,7 +234,7 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 	if err != nil {
 		return err
 	}
-	w := &worker.Worker{Store: r.db, Blobs: r.blob, Sources: r.sources, Gate: r.gate, Budget: r.budget, Child: worker.Process(program, []string{"child"}, r.at, r.sources.Remote), Log: r.log}
+	w := &worker.Worker{Store: r.db, Policies: r.policies, Blobs: r.blob, Sources: r.sources, Gate: r.gate, Budget: r.budget, Child: worker.Process(program, []string{"child"}, r.at, r.sources.Remote), Log: r.log}
 	workers := r.cmd.Workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -197,11 +242,23 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 	if err := r.db.Start(ctx, workers, w.Work); err != nil {
 		return err
 	}
-	defer func() {
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	stop := func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 		defer cancel()
 		r.db.Stop(end)
-	}()
+	}
+	defer stop()
+	background, cancel := context.WithCancel(ctx)
+	var told sync.WaitGroup
+	defer told.Wait()
+	defer cancel()
+	if len(r.out) > 0 {
+		sender := hooks.Sender{Store: r.db, Out: r.out, Log: r.log}
+		told.Go(func() { sender.Run(background) })
+	}
+	if len(r.in) > 0 {
+		told.Go(func() { r.looks(background) })
+	}
 	failed := make(chan error, 2)
 	if serve != nil {
 		go func() { failed <- serve(ctx) }()
@@ -214,16 +271,17 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 	defer signal.Stop(hup)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	looked, done := time.Time{}, false
+	looked, asked, done := time.Time{}, time.Now(), false
 	var missed error
 	for {
 		select {
 		case <-ctx.Done():
-			if serve != nil {
-				return <-failed
-			}
-			if stays { // it is how a service ends
-				return nil
+			if serve != nil { // jobs and requests end at the same time
+				stopped := make(chan struct{})
+				go func() { defer close(stopped); stop() }()
+				err := <-failed
+				<-stopped
+				return err
 			}
 			return ctx.Err()
 		case <-hup:
@@ -243,6 +301,12 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 				r.log.Error("recover", "error", err)
 			}
 		}
+		if time.Since(asked) > time.Second { // policies, exceptions, rules and the day
+			asked = time.Now()
+			if err := r.live(ctx); err != nil && ctx.Err() == nil {
+				r.log.Error("policies", "error", err)
+			}
+		}
 		if err := r.admit(ctx, workers); err != nil {
 			r.log.Error("admit", "error", err) // the database is away: go on when it is back
 			continue
@@ -254,6 +318,70 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 			} else if left == 0 {
 				return cmp.Or(r.report(ctx), missed)
 			}
+		}
+	}
+}
+
+// live takes what is in force now, and puts back what was judged by something else.
+func (r *running) live(ctx context.Context) error {
+	changed, err := r.policies.Fresh(ctx)
+	if err != nil || !changed {
+		return err
+	}
+	plan, err := r.policies.Rejudge(ctx, false)
+	if plan.Revisions > 0 {
+		r.log.Info("judged again", "revisions", plan.Revisions)
+	}
+	return err
+}
+
+// readHooks reads the file of hooks.
+func (r *running) readHooks(ctx context.Context) error {
+	if r.cmd.Hooks == "" {
+		return nil
+	}
+	text, err := os.ReadFile(r.cmd.Hooks)
+	if err != nil {
+		return err
+	}
+	if r.out, r.in, err = hooks.Parse(r.budget, text, os.Getenv); err != nil {
+		return usage("--hooks " + r.cmd.Hooks + ": " + err.Error())
+	}
+	if len(r.in) > 0 && r.cmd.Listen == "" {
+		return usage("--hooks " + r.cmd.Hooks + ": what comes in needs --listen")
+	}
+	var list []store.Hook
+	for _, o := range r.out {
+		list = append(list, store.Hook{Name: o.Name, Kinds: o.Events, Tenant: o.Tenant})
+	}
+	return r.db.SetHooks(ctx, list)
+}
+
+// looks looks at sources in which something has changed, as messages say. Only those of this
+// process's own file are looked at.
+func (r *running) looks(ctx context.Context) {
+	for ctx.Err() == nil {
+		list, err := r.db.Looks(ctx)
+		if err != nil && ctx.Err() == nil {
+			r.log.Error("looks", "error", err)
+		}
+		for _, l := range list {
+			if !slices.ContainsFunc(r.in, func(i hooks.In) bool { return i.Tenant == l.Tenant && i.Source == l.Source }) {
+				continue
+			}
+			if err := r.find(ctx, l.Tenant, l.Source); err != nil {
+				if ctx.Err() == nil {
+					r.log.Error("a source that has changed could not be looked at", "source", l.Source, "error", err)
+				}
+				continue
+			}
+			if err := r.db.Looked(ctx, l); err != nil && ctx.Err() == nil {
+				r.log.Error("looks", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(2 * time.Second):
 		}
 	}
 }
@@ -311,6 +439,9 @@ func (r *running) find(ctx context.Context, tenant, path string) error {
 		return err
 	}
 	err := r.sources.Find(ctx, r.budget, tenant, path, func(w store.Work) error {
+		if !r.part.has(w.Repo) {
+			return nil
+		}
 		if group = append(group, w); len(group) < 200 {
 			return nil
 		}
@@ -325,7 +456,7 @@ func (r *running) listen() (func(context.Context) error, error) {
 	if c.Listen == "" {
 		return nil, nil
 	}
-	o := api.Options{Store: r.db, Blobs: r.blob, Gate: r.gate, Budget: r.budget, Log: r.log}
+	o := api.Options{Store: r.db, Policies: r.policies, Incoming: r.in, Blobs: r.blob, Gate: r.gate, Budget: r.budget, Log: r.log}
 	var err error
 	if c.Tokens != "" {
 		text, err := os.ReadFile(c.Tokens)
@@ -391,8 +522,9 @@ func (r *running) listen() (func(context.Context) error, error) {
 	}, nil
 }
 
-// drainTime is how long requests go on that have begun when the program is to end.
-const drainTime = 8 * time.Second
+// drainTime is how long requests and judgements go on that have begun when the program is to end:
+// whoever ends it waits 10 s, as Docker does, or longer.
+const drainTime = 7 * time.Second
 
 // reload reads the tokens again. If they cannot be read, the old ones stay.
 func (r *running) reload() {
