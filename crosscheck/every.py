@@ -3,7 +3,8 @@ initialized, all parameters and all answers those of the folder that `amn dequan
 
     python3 crosscheck/run.py every          CROSSCHECK_TYPES="qwen3_moe bert" CROSSCHECK_FORMATS="fp8 w4a16" for some
     every.py DUMP WORK                       as run.py calls it
-                                             CROSSCHECK_LEDGER=FILE: a line of JSON for each answer; what it has is not asked again.
+                                             CROSSCHECK_LEDGER=FILE: a line of JSON for each answer (contract/ledger.py); what it has is
+                                             not asked again, but with CROSSCHECK_AGAIN=1 if another amn than CROSSCHECK_COMMIT wrote it.
                                              Without one, the ordinary types alone
                                              CROSSCHECK_JOBS=2: types at once
                                              CROSSCHECK_FIRST=N: no more than so many types
@@ -19,7 +20,6 @@ beside those of loads.py:
 import collections
 import datetime
 import gc
-import importlib.metadata
 import json
 import os
 import pathlib
@@ -84,21 +84,8 @@ def of(kind, formats, root):
         gc.collect()
 
 
-def put(ledger, *rows):
-    with open(ledger, "a") as f:
-        f.write("".join(json.dumps(r, separators=(",", ":")) + "\n" for r in rows))
-
-
-VERSIONS = {"transformers": T.__version__, "torch": torch.__version__.partition("+")[0]}
-OTHERS = {"nf4": "bitsandbytes", "w4a16": "compressed-tensors", "nvfp4": "compressed-tensors"}  # that load a target
-
-
-def versions(to):
-    return VERSIONS | ({OTHERS[to]: importlib.metadata.version(OTHERS[to])} if to in OTHERS else {})
-
-
 def row(kind, to, cls, verdict, why, n, ran):
-    return {"type": kind, "class": cls, "width": WIDTH, "to": to, "verdict": verdict, "why": why[:300], "elements": n, "ran": ran, "date": datetime.date.today().isoformat(), "versions": versions(to)}
+    return {"type": kind, "class": cls, "width": WIDTH, "to": to, "verdict": verdict, "why": why[:300], "elements": n, "ran": ran, "date": datetime.date.today().isoformat(), "versions": loads.versions(to)}
 
 
 def child(kind, formats, work, ledger):
@@ -109,13 +96,12 @@ def child(kind, formats, work, ledger):
     root = pathlib.Path(tempfile.mkdtemp(dir=work))
     for answer in of(kind, formats, root):
         r = row(kind, *answer)
-        put(ledger, r)
+        loads.asked_before.add(ledger, r)
         print(*list(r.values())[:7], r["ran"], f"{time.process_time():.0f} s", file=sys.stderr, flush=True)
 
 
 def known(ledger):
-    lines = [json.loads(line) for line in open(ledger)] if os.path.exists(ledger) else []
-    return {(r["type"], r["to"]): r for r in lines if r["width"] == WIDTH}
+    return {(r["type"], r["to"]): r for r in loads.known(ledger) if r["width"] == WIDTH}
 
 
 def sweep(types, formats, work, ledger, jobs):
@@ -139,7 +125,7 @@ def sweep(types, formats, work, ledger, jobs):
         pid, status = os.wait()
         kind, asked, sub = running.pop(pid)
         had, why = known(ledger), f"more than {SECONDS} s of processor time" if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL) else f"the process ended with status {status}"
-        put(ledger, *(row(kind, to, "", "not built", why, 0, "") for to in asked if (kind, to) not in had))
+        loads.asked_before.add(ledger, *(row(kind, to, "", "not built", why, 0, "") for to in asked if (kind, to) not in had))
         shutil.rmtree(sub, ignore_errors=True)
 
 
@@ -158,6 +144,8 @@ def main():
     gc.collect()
     gc.freeze()
     sweep(types, formats, work, ledger, int(os.environ.get("CROSSCHECK_JOBS") or 1))
+    if "CROSSCHECK_LEDGER" in os.environ:
+        loads.asked_before.pack(ledger)
     out = []
     for to in formats:
         rows = [r for (kind, t), r in known(ledger).items() if t == to]

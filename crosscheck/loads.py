@@ -2,8 +2,8 @@
 
     python3 crosscheck/run.py loads          CROSSCHECK_TYPES="qwen3_moe bert" CROSSCHECK_FORMATS="fp8 w4a16" CROSSCHECK_WIDTHS="192" for some
     loads.py DUMP WORK                       as run.py calls it
-                                             CROSSCHECK_LEDGER=FILE: a line of JSON for each answer; what it has is not asked again
-    loads.py page LEDGER PAGE                writes the table of odd widths in PAGE, which is docs/quantize.md
+                                             CROSSCHECK_LEDGER=FILE: a line of JSON for each answer (contract/ledger.py); what it has is
+                                             not asked again, but with CROSSCHECK_AGAIN=1 if another amn than CROSSCHECK_COMMIT wrote it
 
 The width is that of the inner matrices of feed-forward layers and experts, where no group and no block of 128
 may be whole; "heads" is attention with one key of 96 numbers beside queries of 384. Verdicts:
@@ -18,21 +18,27 @@ may be whole; "heads" is attention with one key of 96 numbers beside queries of 
 """
 import collections
 import datetime
+import functools
 import gc
 import importlib.metadata
+import importlib.util
 import json
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import traceback
 
-import targets  # noqa: F401  its path and warnings
+import targets  # its path and warnings
 import reload as small
 import torch
 import transformers as T
 from feed import Feed
 from targets import amn
+
+sys.path.append(str(targets.HERE / "contract"))
+import ledger as asked_before  # noqa: E402
 
 TYPES = """llama qwen2 qwen3_moe mixtral qwen2_moe olmoe deepseek_v2 deepseek_v3 glm4_moe glm_moe_dsa hy_v3 gpt_oss llama4_text nemotron_h nemotron qwen3_next
     dbrx granitemoe ernie4_5_moe phi3 gemma3_text cohere gpt2 falcon bert whisper vit siglip_vision_model t5 mamba falcon_mamba mamba2 bamba jamba lfm2 minimax ministral exaone4""".split()
@@ -220,24 +226,49 @@ def apart_from(to):
     return compare
 
 
+# What loads a target, besides transformers: by the beginning of its name.
+OTHERS = {**dict.fromkeys(("nf4", "fp4", "int8"), ("bitsandbytes",)), **dict.fromkeys(COMPRESSED, ("compressed-tensors",)), "torchao": ("torchao",), "gptq": ("gptqmodel", "optimum"), "awq": ("gptqmodel", "optimum"),
+          "modelopt": ("nvidia-modelopt",), "mlx": ("mlx-lm", "mlx")}
+
+
+@functools.cache
+def version(library):
+    if library != "gptqmodel":
+        return importlib.metadata.version(library)
+    about, = importlib.util.find_spec(library).submodule_search_locations  # unpacked, not installed
+    return re.search(r"^Version: (\S+)", (pathlib.Path(about).parent / "PKG-INFO").read_text(), re.M)[1]
+
+
+def versions(to):
+    """The amn that wrote a folder, and the libraries that loaded it."""
+    more = OTHERS.get(to) or next((v for k, v in OTHERS.items() if to.startswith(k + "_")), ())
+    amn = {"amn": os.environ["CROSSCHECK_COMMIT"]} if "CROSSCHECK_COMMIT" in os.environ else {}
+    return {**amn, "transformers": T.__version__, "torch": torch.__version__.partition("+")[0]} | {k: version(k) for k in more}
+
+
+def known(ledger):
+    """The rows of a ledger that are not asked again."""
+    rows = asked_before.rows(ledger) if ledger else []
+    again = os.environ.get("CROSSCHECK_AGAIN")
+    return [r for r in rows if not again or r["versions"].get("amn") == os.environ.get("CROSSCHECK_COMMIT")]
+
+
 def answers(types, widths, formats, work, ledger):
-    lines = [json.loads(line) for line in open(ledger)] if ledger and os.path.exists(ledger) else []
-    known = {(r["type"], r["width"], r["to"]) for r in lines}
+    lines = known(ledger)
+    had = {asked_before.key(r) for r in lines}
     yield from lines
-    versions = {"transformers": T.__version__, "torch": torch.__version__.partition("+")[0], "mlx-lm": importlib.metadata.version("mlx-lm")}
     for kind in types:
         for width in widths:
-            asked = [t for t in formats if (kind, width, t) not in known]
+            asked = [t for t in formats if (kind, width, t) not in had]
             if not asked:
                 continue
             with tempfile.TemporaryDirectory(dir=work) as tmp:
                 root = pathlib.Path(tmp)
                 for to, verdict, why, n in of(kind, width, asked, root):
-                    row = {"type": kind, "width": width, "to": to, "verdict": verdict, "why": why, "elements": n, "date": datetime.date.today().isoformat(), "versions": versions}
+                    row = {"type": kind, "width": width, "to": to, "verdict": verdict, "why": why, "elements": n, "date": datetime.date.today().isoformat(), "versions": versions(to)}
                     print(*list(row.values())[:6], file=sys.stderr, flush=True)
                     if ledger:
-                        with open(ledger, "a") as f:
-                            print(json.dumps(row), file=f)
+                        asked_before.add(ledger, row)
                     yield row
             gc.collect()
 
@@ -268,34 +299,7 @@ def of(kind, width, formats, root):
             yield to, "WRONG", small.said(e), 0
 
 
-ORDER = [*TARGETS, "fp8_dynamic", "fp8_tensor", "fp8_block", "mxfp8", "mxfp4", "w8a8", "w8a16", "w4a16_asym", "w8a16_asym", "fp4", "int8", "torchao_fp8", "torchao_int8", "gptq", "awq", "modelopt_fp8_block", "modelopt_mxfp8", "mlx_4", "mlx_8", "mlx_mxfp4"]
-
-
-def page(ledger, path):
-    """The table of odd widths in docs/quantize.md, from the ledger."""
-    rows = [r for r in map(json.loads, open(ledger)) if r["verdict"] != "not built"]
-    of, formats = collections.defaultdict(collections.Counter), [f for f in ORDER if any(r["to"] == f for r in rows)]
-    for r in rows:
-        of[r["type"], r["to"]][r["verdict"]] += 1
-    names = {"equal": "{}", "numbers": "{} without answers", "refused": "{} refused", "said": "{} no", "read": "{} read", "WRONG": "{} WRONG"}
-    lines = ["| type | " + " | ".join(formats) + " |", "|---|" + "---|" * len(formats)]
-    for kind in sorted({r["type"] for r in rows}):
-        cells = [", ".join(text.format(of[kind, f][v]) for v, text in names.items() if of[kind, f][v]) for f in formats]
-        lines.append(f"| {kind} | " + " | ".join(cells) + " |")
-    total = collections.Counter(r["verdict"] for r in rows)
-    said = ", ".join(f"{total[v]} {v}" for v in names if total[v] or v == "WRONG")
-    versions = sorted({"transformers " + r["versions"]["transformers"] for r in rows})
-    dates = sorted({r["date"] for r in rows})
-    lines = [f"{len(rows)} folders, {', '.join(versions)}, {dates[0]}" + (f" to {dates[-1]}" if dates[-1] != dates[0] else "") + f": {said}.", ""] + lines
-    text = path.read_text()
-    begin = text.index("<!-- made by crosscheck/loads.py -->") + len("<!-- made by crosscheck/loads.py -->")
-    end = text.find("\n## ", begin)
-    path.write_text(text[:begin] + "\n" + "\n".join(lines) + "\n" + (text[end:] if end > 0 else ""))
-
-
 def main():
-    if sys.argv[1] == "page":
-        return page(sys.argv[2], pathlib.Path(sys.argv[3]))
     types, widths, formats = (os.environ.get(k, "").split() or d for k, d in (("CROSSCHECK_TYPES", TYPES), ("CROSSCHECK_WIDTHS", WIDTHS), ("CROSSCHECK_FORMATS", TARGETS)))
     rows = collections.defaultdict(lambda: [0, 0])
     verdicts = collections.defaultdict(collections.Counter)
@@ -303,6 +307,8 @@ def main():
         rows[r["to"]][0] += r["elements"]
         rows[r["to"]][1] += r["verdict"] == "WRONG"
         verdicts[r["to"]][r["verdict"]] += 1
+    if ledger := os.environ.get("CROSSCHECK_LEDGER"):
+        asked_before.pack(ledger)
     print(json.dumps([[f"odd widths to {to}: " + ", ".join(f"{n} {v}" for v, n in verdicts[to].items()), f"transformers {T.__version__}", *rows[to]] for to in rows]))
 
 

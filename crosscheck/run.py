@@ -118,7 +118,7 @@ def run(part, libraries, built, elements):
                 env = libraries.environment(["servers"])
             script = [part + ".py", built / "dump", work]
         command = [libraries.python, HERE / script[0], *script[1:]]
-        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, env=env | {"CROSSCHECK_AMN": str(built / "amn"), "CROSSCHECK_TOKENS": str(built / "tokens"), "CROSSCHECK_ELEMENTS": str(elements)})
+        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, env=env | {"CROSSCHECK_AMN": str(built / "amn"), "CROSSCHECK_TOKENS": str(built / "tokens"), "CROSSCHECK_ELEMENTS": str(elements), "CROSSCHECK_COMMIT": os.environ.get("CROSSCHECK_COMMIT") or commit()})
     try:
         last = json.loads(done.stdout.strip().splitlines()[-1])
     except (IndexError, json.JSONDecodeError):
@@ -126,6 +126,11 @@ def run(part, libraries, built, elements):
     if isinstance(last, dict):
         return [[f"{part}: {last['tensors']:,} tensors of {last['files']:,} files", last["versions"], last["elements"], last["differences"]]]
     return last
+
+
+def commit():
+    """What amn was built from."""
+    return subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=8", "--exclude", "*"], cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
 def golden(folder, libraries):

@@ -7,9 +7,10 @@ weight of a module that has codes alone, the row is of packed formats. A type th
 until it is understood, and is not listed.
 """
 import collections
-import json
 import pathlib
 import sys
+
+import ledger
 
 LIBRARY, PACKED = "compressed-tensors/", "compressed-tensors-packed/"
 
@@ -19,8 +20,7 @@ def main():
     # Of a type without a table it is said that nobody tried it, and no more.
     known = {kind for line in (file.parent / "linears.txt").read_text().splitlines() if not line.startswith("#") for kind in line.partition("|")[0].split()}
     tried = {}
-    for line in open(sys.argv[1]):
-        r = json.loads(line)
+    for r in ledger.rows(sys.argv[1]):
         if r["to"] == "w4a16" and r["verdict"] not in ("not built", "breaks", "refused"):
             tried[r["type"]] = r["why"].removeprefix("does not load: ").partition(": ")[2] if r["why"].startswith("does not load: ") else ""
     rows, top = collections.defaultdict(list), []

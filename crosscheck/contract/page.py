@@ -8,6 +8,8 @@ import pathlib
 import re
 import sys
 
+import ledger as answers
+
 HERE = pathlib.Path(__file__).resolve().parent
 TABLES = HERE.parent.parent / "internal" / "loaders"
 MARK = "<!-- made by crosscheck/contract/page.py -->"
@@ -37,7 +39,7 @@ def cell(text):
 
 def rows(ledger):
     """The last line of each type and target."""
-    return {(r["type"], r["to"]): r for r in map(json.loads, open(ledger))}
+    return {(r["type"], r["to"]): r for r in answers.rows(ledger)}
 
 
 def reason(r):
@@ -55,7 +57,9 @@ def ledger(found):
     for r in found.values():
         for library, version in r["versions"].items():
             versions[library][version] += 1
+    amn = versions.pop("amn", {})
     libraries = ", ".join(f"{k} {v.most_common(1)[0][0]}" for k, v in versions.items())
+    libraries += "; " + ", ".join(f"{n} rows with amn at {commit}" for commit, n in sorted(amn.items())) if amn else ""
     dates = sorted({r["date"] for r in found.values()})
     out = [f"{len(kinds)} model types, {sum(count.values())} folders, {dates[0]}" + (f" to {dates[-1]}" if len(dates) > 1 else "") + f"; {libraries}.", "",
            "| verdict | " + " | ".join(targets) + " |", "|---|" + "---:|" * len(targets)]

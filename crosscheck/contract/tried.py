@@ -16,6 +16,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "ggml"))
+import ledger  # noqa: E402
 import llamacpp  # noqa: E402
 
 OLDER = "5.23.0"  # of the ledgers whose lines have no versions
@@ -34,7 +35,7 @@ def main():
     for r in rows("linears/targets.jsonl"):
         found[r["type"], r["to"]] = ("transformers", OLDER, r["verdict"] in GOOD)
     newer = collections.defaultdict(list)
-    for r in rows("contract/loads.jsonl") + rows("contract/every.jsonl"):
+    for r in ledger.rows(HERE / "loads.jsonl") + ledger.rows(HERE / "every.jsonl"):
         if r["verdict"] not in ("not built", "breaks", "refused"):
             newer[r["type"], r["to"]].append(r)
     for key, lines in newer.items():
