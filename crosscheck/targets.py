@@ -197,7 +197,8 @@ def modelopt(to, kind, cls, model, root):
     plain, ours, theirs = root / "plain", root / "ours", root / "theirs"
     try:
         theirs_model = mtq.quantize(cls.from_pretrained(plain, dtype=torch.bfloat16, device_map="cpu"),
-                                    {"modelopt_fp8_block": mtq.FP8_2D_BLOCKWISE_WEIGHT_ONLY_CFG, "modelopt_mxfp8": mtq.MXFP8_DEFAULT_CFG, "modelopt_fp8_channel": mtq.FP8_PER_CHANNEL_PER_TOKEN_CFG}[to])
+                                    {"modelopt_fp8_block": mtq.FP8_2D_BLOCKWISE_WEIGHT_ONLY_CFG, "modelopt_mxfp8": mtq.MXFP8_DEFAULT_CFG, "modelopt_fp8_channel": mtq.FP8_PER_CHANNEL_PER_TOKEN_CFG,
+                                     "modelopt_fp8": mtq.FP8_DEFAULT_CFG, "modelopt_nvfp4": mtq.W4A16_NVFP4_CFG}[to])
         export_hf_checkpoint(theirs_model, export_dir=theirs)
         names = in_file(model)  # it exports some models under the names that modules have, others under those of files
         want = {next((k.replace(m, names[m], 1) for m in (CODES.sub("", k), k.removesuffix(".weight")) if names.get(m)), k): v for k, v in tensors(theirs).items()}
