@@ -4,7 +4,7 @@
     mapped.py DUMP WORK                      as run.py calls it
                                              CROSSCHECK_LEDGER=FILE: a line of JSON for each answer; what it has is not asked again
 
-contract/mapped.py runs the functions, out of the wheels that contract/make.py unpacks.
+contract/mapped_names.py runs the functions, out of the wheels that contract/make.py unpacks.
 """
 import collections
 import datetime
@@ -38,7 +38,7 @@ def folder(kind, to, root):
 
 def main():
     ledger = os.environ.get("CROSSCHECK_LEDGER") or os.path.join(sys.argv[2], "mapped.jsonl")
-    types, formats = (os.environ.get(k, "").split() or d for k, d in (("CROSSCHECK_TYPES", loads.TYPES), ("CROSSCHECK_FORMATS", ["w4a16", "fp8_block"])))
+    types, formats = (os.environ.get(k, "").split() or d for k, d in (("CROSSCHECK_TYPES", loads.TYPES), ("CROSSCHECK_FORMATS", ["w4a16", "fp8_block", "fp8"])))
     lines = [json.loads(line) for line in open(ledger)] if os.path.exists(ledger) else []
     known = {(r["type"], r["to"]) for r in lines}
     libraries = {name: wheels.unpacked(name) for name in ("vllm", "sglang")}

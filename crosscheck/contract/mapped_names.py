@@ -1,13 +1,15 @@
 """Whether vLLM and SGLang find the modules of what amn writes: their own functions that map names and decide which layers are
 not quantized, run alone on a CPU.
 
-    mapped_names.py VLLM SGLANG FOLDER ...     folders that amn quantized to a format of compressed-tensors; VLLM and SGLANG are the
-                                         unpacked wheels. Prints a line of JSON for each library and folder
+    mapped_names.py VLLM SGLANG FOLDER ...     folders that amn quantized to a format of compressed-tensors, or to fp8; VLLM and SGLANG
+                                         are the unpacked wheels. Prints a line of JSON for each library and folder
 
 Neither library can be imported without a GPU. The functions are taken out of their sources and run with what they use:
 
-    vLLM       WeightsMapper, the hf_to_vllm_mapper and packed_modules_mapping of the architecture's class, should_ignore_layer
-    SGLang     packed_modules_mapping of the class, should_ignore_layer
+    vLLM       WeightsMapper, the hf_to_vllm_mapper and packed_modules_mapping of the architecture's class, should_ignore_layer; of
+               fp8 is_layer_skipped
+    SGLang     packed_modules_mapping of the class, should_ignore_layer; of fp8 is_layer_skipped, whose list its configuration gives
+               with and without "model."
 
 A layer must be ignored if and only if the file has no codes of it, and no shards of one may differ: there both raise. Verdicts:
 
@@ -18,6 +20,7 @@ A layer must be ignored if and only if the file has no codes of it, and no shard
 import ast
 import dataclasses
 import fnmatch
+import functools
 import json
 import pathlib
 import re
@@ -26,8 +29,9 @@ import sys
 import types
 import typing
 
-CODES = re.compile(r"\.(weight_packed|weight_scale)$")
-HELPERS = ("find_matching_patterns", "is_equal_or_regex_match", "should_ignore_layer", "check_equal_or_regex_match", "_is_equal_or_regex_match")
+CODES = re.compile(r"\.(weight_packed|weight_scale|weight_scale_inv)$")
+HELPERS = ("find_matching_patterns", "is_equal_or_regex_match", "should_ignore_layer", "check_equal_or_regex_match", "_is_equal_or_regex_match", "is_layer_skipped", "_module_path_match")
+CONSTANTS = ("_FALLBACK_FUSED_SHARDS",)
 
 
 class Unread(Exception):
@@ -35,11 +39,12 @@ class Unread(Exception):
 
 
 def functions(*files):
-    """The functions of HELPERS, run with the standard library alone."""
-    space = {"re": re, "fnmatch": fnmatch.fnmatch, "MappingProxyType": types.MappingProxyType, "Mapping": typing.Mapping, "Iterable": typing.Iterable, "List": list, "Optional": typing.Optional, "Module": object}
+    """The functions of HELPERS with their CONSTANTS, run with the standard library alone."""
+    space = {"re": re, "fnmatch": fnmatch.fnmatch, "MappingProxyType": types.MappingProxyType, "Mapping": typing.Mapping, "Iterable": typing.Iterable, "List": list, "Optional": typing.Optional, "Literal": typing.Literal, "Module": object}
     for file in files:
         for node in ast.parse(file.read_text()).body:
-            if isinstance(node, ast.FunctionDef) and node.name in HELPERS:
+            given = getattr(node.target, "id", "") if isinstance(node, ast.AnnAssign) else ""
+            if isinstance(node, ast.FunctionDef) and node.name in HELPERS or given in CONSTANTS:
                 exec(compile(ast.Module([node], []), str(file), "exec"), space)
     return space
 
@@ -48,11 +53,21 @@ class Models:
     """The classes of a folder of models, of which members are evaluated."""
 
     def __init__(self, root, folder):
-        self.classes, self.space = {}, {"re": re, "dict": dict}
+        self.classes, self.files, self.space = {}, {}, {"re": re, "dict": dict}
         for f in sorted((root / folder).rglob("*.py")):
             for node in ast.parse(f.read_text()).body:
                 if isinstance(node, ast.ClassDef):
                     self.classes.setdefault(node.name, node)
+                    self.files.setdefault(node.name, f)
+
+    def never(self, cls):
+        """The last names of the modules that the file of a class builds without a configuration of quantization, such as routers."""
+        found = set()
+        for node in ast.walk(ast.parse(self.files[cls].read_text())) if cls in self.files else ():
+            given = {k.arg: k.value for k in node.keywords} if isinstance(node, ast.Call) else {}
+            if getattr(given.get("quant_config"), "value", "") is None and isinstance(given.get("prefix"), ast.JoinedStr):
+                found.add(ast.unparse(given["prefix"]).rstrip("'\"").rpartition(".")[2])
+        return found
 
     def member(self, cls, name):
         node = self.classes.get(cls)
@@ -130,10 +145,11 @@ def linear(folder, ignore):
     yield from ((m, False) for m in sorted({i for i in ignore if i + ".weight" in names}))
 
 
-def decided(folder, rename, packed, ignored):
-    """The first module of which a library decides other than the file has it, or ""."""
+def decided(folder, rename, packed, ignored, never):
+    """The number of modules, and the first of which a library decides other than the file has it, or "". Of those that it never
+    quantizes it asks nothing."""
     config = json.loads((folder / "config.json").read_text())["quantization_config"]
-    ignore = config["ignore"]
+    ignore = config["modules_to_not_convert" if config["quant_method"] == "fp8" else "ignore"]
     n = 0
     for module, coded in linear(folder, ignore):
         if ".experts." in module and ".shared_experts." not in module:
@@ -145,26 +161,40 @@ def decided(folder, rename, packed, ignored):
                 name = f"{head}.{whole}" if head else whole
                 break
         n += 1
-        if ignored(name, rename, ignore, packed) == coded:
+        skipped = name.rpartition(".")[2] in never or ignored(name, rename, ignore, packed)
+        if skipped == coded:
             return n, f"{module} has {'codes' if coded else 'no codes'}, and {name} is {'ignored' if coded else 'looked for as codes'}"
     return n, ""
 
 
-def rows(vllm, sglang, folders):
+@functools.cache
+def libraries(vllm, sglang):
+    """The mapper, and of each library its models and its functions for compressed-tensors and for fp8. Reading them takes seconds."""
     mapper = weights_mapper(vllm)
     models = Models(vllm, "vllm/model_executor/models"), Models(sglang, "sglang/srt/models")
     models[0].space["WeightsMapper"] = models[1].space["WeightsMapper"] = mapper
     quant = "layers/quantization"
     vfunc = functions(vllm / f"vllm/model_executor/{quant}/utils/config_utils.py", vllm / f"vllm/model_executor/{quant}/compressed_tensors/utils.py")["should_ignore_layer"]
     sfunc = functions(sglang / f"sglang/srt/{quant}/compressed_tensors/utils.py")["should_ignore_layer"]
+    vskip = functions(vllm / f"vllm/model_executor/{quant}/utils/quant_utils.py")["is_layer_skipped"]
+    sskip = functions(sglang / f"sglang/srt/{quant}/utils.py")["is_layer_skipped"]
+    # As SGLang's Fp8Config.from_config has the list.
+    both = lambda ignore: [n for i in ignore for n in (i.removeprefix("model."), "model." + i.removeprefix("model."))]  # noqa: E731
+    return mapper, (("vllm", models[0], vfunc, vskip), ("sglang", models[1], sfunc, lambda name, ignore, packed: sskip(name, both(ignore), packed)))
+
+
+def rows(vllm, sglang, folders):
+    mapper, both = libraries(vllm, sglang)
     for folder in folders:
-        cls = json.loads((folder / "config.json").read_text())["architectures"][0]
-        for library, known, func in (("vllm", models[0], vfunc), ("sglang", models[1], sfunc)):
+        config = json.loads((folder / "config.json").read_text())
+        cls, fp8 = config["architectures"][0], config["quantization_config"]["quant_method"] == "fp8"
+        for library, known, func, skip in both:
+            func = skip if fp8 else func
             try:
                 packed = known.optional(cls, "packed_modules_mapping", {})
                 rename = known.optional(cls, "hf_to_vllm_mapper" if library == "vllm" else "hf_to_sglang_mapper", mapper()).get_rename_mapper()
                 ignored = lambda name, r, ignore, packed: func(name, rename.apply_list(ignore), packed)
-                n, why = decided(folder, lambda m: rename.map_name(m + ".weight").removesuffix(".weight"), packed, ignored)
+                n, why = decided(folder, lambda m: rename.map_name(m + ".weight").removesuffix(".weight"), packed, ignored, known.never(cls))
                 verdict = "WRONG" if why else "equal"
             except Unread as e:
                 n, verdict, why = 0, "read", str(e)
