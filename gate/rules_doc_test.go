@@ -133,11 +133,10 @@ func shownBy(t *testing.T) (e examples, shown func(rule string) string) {
 	}
 }
 
-// What an example in bytes may be: the text of a recipe, which a reader sees at a glance.
+// The longest example: a recipe that a reader sees at a glance.
 const maxExampleLines, maxExampleWidth = 24, 160
 
-// inBytes shows the first small recipe of a list as it stands in corpus/: what the file is, and
-// of which bytes it is made.
+// inBytes returns the text of the first small recipe of a list: what the file is, and its bytes.
 func inBytes(t *testing.T, list []string) string {
 	for _, name := range list {
 		path := strings.Trim(name, "`")

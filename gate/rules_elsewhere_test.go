@@ -25,8 +25,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
-// A situation is one in which a rule refuses that no bytes of a file come to by
-// themselves.
+// A situation makes a rule refuse that the bytes of a file cannot trigger.
 type situation struct {
 	what string
 	err  func(t *testing.T, b *limits.Budget) error
@@ -176,8 +175,7 @@ func (e examples) shrinking(t *testing.T) {
 	}
 }
 
-// unreached are the rules that refuse nothing which the tests know, each with the
-// reason why it stands all the same.
+// unreached are the rules that no test file reaches, each with the reason why it is kept.
 var unreached = map[string]string{
 	"gguf.string-crosses":  "The lengths of all strings of an array are checked when the structure is read. Only a file that changes afterwards can reach this rule.",
 	"gguf.vocabulary-size": "It requires a vocabulary of 2^40 bytes, which is larger than a file of the corpus can be.",
@@ -208,7 +206,7 @@ func TestRulesOfSituations(t *testing.T) {
 
 var recipePath = regexp.MustCompile(`corpus/(gate|hostile/[a-z]+)/[a-z0-9-]+\.txt`)
 
-// What is said of rules that no file reaches is true of the recipes that are named.
+// The reasons for rules that no file reaches are true for the recipes that they name.
 func TestReasonsNameRecipes(t *testing.T) {
 	for rule, why := range unreached {
 		if row, ok := gate.RuleOf(rule); !ok || row.Kind == "group" {

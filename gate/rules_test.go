@@ -29,8 +29,8 @@ func TestExceptionsNameRulesAndGroups(t *testing.T) {
 	}
 }
 
-// A finding for which the limits refuse a file ends the judgement: its name alone does
-// not set it aside.
+// A finding that the limits refuse ends the judgement: an exception by the name of the finding does
+// not apply.
 func TestFindingsRefusedByTheLimitsCannotBeIgnoredByName(t *testing.T) {
 	p := gate.Policy{Limits: limits.Policy{RefuseFindings: []string{"detect.name"}}, Ignore: []gate.Exception{{Rule: "detect.name", Path: "*", Reason: "r"}}}
 	v, _ := check(t, gate.Gate{Policy: p}, empty, gate.Hint{Name: "file.gguf"})
