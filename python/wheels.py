@@ -71,7 +71,7 @@ def metadata() -> str:
         "Metadata-Version: 2.4",
         f"Name: {NAME}",
         f"Version: {version()}",
-        "Summary: Read model files nobody vouches for: safetensors, GGUF, PyTorch checkpoints, NPY and NPZ",
+        "Summary: Read untrusted model files: safetensors, GGUF, PyTorch checkpoints, NPY and NPZ",
         "License-Expression: Apache-2.0",
         "License-File: LICENSE",
         "License-File: NOTICE",

@@ -8,7 +8,7 @@ import struct
 from archive import Files, packed, tar
 
 HOME = "github.com/anamnesis-go/anamnesis"
-SUMMARY = "reads machine-learning model files that nobody vouches for"
+SUMMARY = "reads untrusted machine-learning model files"
 ABOUT = "Says what a file is, whether it is safe to load, and converts it. Nothing of a file is ever run."
 
 DEBIAN = {"linux/amd64": "amd64", "linux/arm64": "arm64", "linux/386": "i386", "linux/arm": "armhf"}

@@ -1,4 +1,4 @@
-// Amn reads model files nobody vouches for. See package cli. It opens no connection; the program
+// Amn reads untrusted model files. See package cli. It opens no connection; the program
 // of the module remote, which releases have, takes addresses too.
 package main
 

@@ -1,4 +1,4 @@
-"""Model files that nobody vouches for: what they are, whether they are safe, and their tensors.
+"""Untrusted model files: what they are, whether they are safe, and their tensors.
 
 The work is done by the program ``amn``, a static binary that the wheel carries; only a plain
 safetensors file is opened without it. Nothing of a file is ever run, and what the program cannot explain is refused: each function raises a
