@@ -21,7 +21,7 @@ type advice struct {
 	says, bad string
 	good      []string
 	test      string // another test that does all this, as package.Test
-	notRun    bool   // nobody does it, for the reason that the line says
+	notRun    bool   // not run, for the reason on the line
 	line      int
 }
 
@@ -58,9 +58,9 @@ var apart = []string{"cli/help.go", "cli/man.go", "cli/manual.go", "cli/completi
 // outside are folders that are no part of the program.
 var outside = []string{"asm", "corpus", "crosscheck", "fuzz", "remote", "web", "hub", "adapters", "python", "editors", "deploy", "docs", "examples", "release", "testdata", "internal/arch", "internal/site", "internal/corpustest"}
 
-// texts returns the messages of the module that name a flag or a command, with their places: what is
-// given to a call that makes an error or a text, and is more than the flag alone. An option of the
-// library stands as {Option}.
+// texts returns the messages of the module that name a flag or a command, with their positions:
+// arguments of calls that make an error or a text, except those that are only a flag. An option of
+// the library is written as {Option}.
 func texts(t *testing.T) map[string]string {
 	t.Helper()
 	found, set := map[string]string{}, token.NewFileSet()
@@ -173,10 +173,11 @@ func TestEveryAdviceHasACase(t *testing.T) {
 	}
 }
 
-// mostNotRun is how many lines of testdata/advice.list nobody runs. It only falls: a new message has a case.
+// mostNotRun is the number of lines of testdata/advice.list that are not run. It only falls: a new
+// message has a case.
 const mostNotRun = 59
 
-// What a message advises is done, and works.
+// Following the advice of each message works.
 func TestAdviceIsFollowed(t *testing.T) {
 	for _, a := range advices(t) {
 		if a.test != "" || a.notRun {

@@ -79,8 +79,8 @@ func commandsOf() map[string][]string {
 	return of
 }
 
-// A message that advises a flag advises one that its command has, or says which command has it:
-// "--raw-names" helps nobody who runs amn quantize.
+// A message advises only flags of its own command, or says which command has the flag:
+// "--raw-names" does not help a user of amn quantize.
 func TestAMessageNamesFlagsThatItsCommandHas(t *testing.T) {
 	flags, structs, set := flagsByCommand(), commandsOf(), token.NewFileSet()
 	looked := 0
@@ -90,7 +90,7 @@ func TestAMessageNamesFlagsThatItsCommandHas(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, d := range file.Decls {
-			// What no command's own method prints could be printed by any.
+			// A message that no command's own method prints could come from any command.
 			by := slices.Collect(maps.Keys(flags))
 			if own := structs[receiver(d)]; len(own) > 0 {
 				by = own

@@ -192,8 +192,8 @@ func parseLine(k *kong.Kong, args []string) (*kong.Node, error) {
 	return l.command(), nil
 }
 
-// validate calls the checks of the structs that are embedded in a command. Kong calls those
-// of exported ones alone.
+// validate calls the checks of the structs that are embedded in a command. Kong calls only those of
+// exported types.
 func validate(v reflect.Value) error {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
@@ -242,8 +242,8 @@ func (l *line) errorText(err error) string {
 	return text
 }
 
-// takes returns what an argument takes, by the first sentence of its help, to be printed
-// behind its name.
+// takes returns what an argument takes, by the first sentence of its help, to be printed after its
+// name.
 func takes(help string) string {
 	first, _, _ := strings.Cut(help, ". ")
 	if first = strings.TrimSuffix(first, "."); first == "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/policies"
 )
 
-// asked is what the program answers a shell: words, and whether files may stand there.
+// asked returns what the program answers a shell: words, and whether file names are valid there.
 func asked(t *testing.T, line ...string) (words []string, files string) {
 	t.Helper()
 	var out bytes.Buffer

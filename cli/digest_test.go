@@ -156,14 +156,14 @@ func TestAManifestOpensNothingOutsideOfItsFolder(t *testing.T) {
 			t.Errorf("%s, another named: exit %d, %s%s", path, r.code, r.out, r.err)
 		}
 	}
-	// What the caller names may be a link; what a model in a folder takes with it may not.
+	// The caller may name a link; files that a model in a folder brings along may not be links.
 	if r := amn(t, nil, "digest", "-q", "in/file"); r.code != 0 {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }
 
-// A manifest of a folder has the index, by which loaders find the tensors; a file and the
-// folder that holds it alone are the same.
+// A manifest of a folder has the index, by which loaders find the tensors; a file and a folder with
+// only that file have the same manifest.
 func TestAManifestHasTheIndex(t *testing.T) {
 	t.Chdir(workplace(t))
 	if r := amn(t, nil, "digest", "-q", "-o", "m.json", "sharded"); r.code != 0 {
@@ -248,7 +248,7 @@ func TestAManifestOfAFolderReportsAddedFiles(t *testing.T) {
 	}
 }
 
-// A manifest is there if everything was hashed, and otherwise as it was.
+// A manifest is written only if everything was hashed; otherwise the old one stays.
 func TestAManifestIsWholeOrAsItWas(t *testing.T) {
 	t.Chdir(workplace(t))
 	copyFile(t, "in/a.safetensors", "model.safetensors")
@@ -278,7 +278,7 @@ func TestAManifestIsWholeOrAsItWas(t *testing.T) {
 	}
 }
 
-// Loaders follow a link to a folder elsewhere: what is there is in no manifest.
+// Loaders follow a link to a folder elsewhere, and no manifest covers its files.
 func TestAManifestOfAFolderCoversLinkedFolders(t *testing.T) {
 	t.Chdir(workplace(t))
 	for _, name := range []string{"in/sub/a.safetensors", "out/model.safetensors", "own/sub/a.safetensors"} {

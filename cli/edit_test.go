@@ -46,7 +46,7 @@ func sums(t *testing.T, path string) (map[string]string, map[string]any) {
 	return all, keys
 }
 
-// What an edit does not name stays: each tensor's bytes, each other key.
+// An edit keeps everything that it does not name: the bytes of each tensor, each other key.
 func TestEditChangesNoTensor(t *testing.T) {
 	t.Chdir(workplace(t))
 	for _, c := range []struct {
@@ -93,7 +93,7 @@ func TestEditChangesNoTensor(t *testing.T) {
 	}
 }
 
-// What cannot be done is refused, and nothing is written.
+// Impossible edits are refused, and nothing is written.
 func TestEditRefuses(t *testing.T) {
 	t.Chdir(workplace(t))
 	before := load(t, "model.safetensors")

@@ -71,8 +71,8 @@ func layFiles(t *testing.T, root string, files map[string]string) {
 	}
 }
 
-// modelSigning signs a folder as model_signing 1.1.1 does with allow_symlinks and its own
-// list of what it ignores, and ignores more besides.
+// modelSigning signs a folder as model_signing 1.1.1 does with allow_symlinks and its own list of
+// ignored files, and with more ignored files.
 func modelSigning(t *testing.T, root string, more ...string) string {
 	t.Helper()
 	var list []attest.File
@@ -148,8 +148,8 @@ func (b *evidenceBench) verify(t *testing.T, root string, more ...string) result
 	return amn(t, nil, append([]string{"verify", "--attestation", b.statement, "--key", b.public, root}, more...)...)
 }
 
-// coversGit makes sure that a statement about a folder, whose loader reaches one of the files that
-// belong to git, holds for it and no more once one of them is another or is gone.
+// coversGit checks that a statement about a folder whose loader reaches a file of git holds, and no
+// longer holds once such a file is changed or removed.
 func (b *evidenceBench) coversGit(t *testing.T, what, root string, files map[string]string) {
 	t.Helper()
 	if r := b.verify(t, root); r.code != 0 {

@@ -63,7 +63,7 @@ func ofEachKind(t *testing.T) map[string][2]string {
 	all := map[string][2]string{
 		"pickle": {"x.pkl", "\x80\x04]\x94."}, "tar": {"x.tar", tarred.String()}, "zip": {"x.zip", zipped.String()},
 		"gzip": {"x.gz", gzipped.String()}, "zlib": {"x.zlib", zlibbed.String()}, "zstd": {"x.zst", "\x28\xb5\x2f\xfd\x20\x02\x11\x00\x00a\n"}, // one block as it is
-		// What Python's bz2 and lzma make of "a\n".
+		// The output of Python's bz2 and lzma for "a\n".
 		"bzip2":     {"x.bz2", "\x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\x63\x3e\xd6\xe2\x00\x00\x00\xc1\x00\x00\x10\x20\x00\x20\x00\x21\x00\x82\xb1\x77\x24\x53\x85\x09\x06\x33\xed\x6e\x20"},
 		"xz":        {"x.xz", "\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\x01\x00\x01\x61\x0a\x00\x00\x00\x13\x47\x3f\xb8\x93\x9d\x45\xd4\x00\x01\x1a\x02\xdc\x2e\xa5\x7e\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04\x59\x5a"},
 		"lzma":      {"x.lzma", "\x5d\x00\x00\x80\x00\xff\xff\xff\xff\xff\xff\xff\xff\x00\x30\x82\x9c\xff\xff\xff\xff\xf0\x00\x00\x00"},
@@ -160,7 +160,7 @@ func TestChangesOfEveryKindOfFileInvalidateAStatement(t *testing.T) {
 			}
 		}
 	}
-	// A pointer to a file that is not there is no model, so nothing is said of its folder.
+	// A pointer to a missing file is not a model, so its folder gets no statement.
 	if refused = slices.Compact(refused); !slices.Equal(refused, []string{"git-lfs"}) {
 		t.Errorf("not attested: %q", refused)
 	}

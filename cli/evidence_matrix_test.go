@@ -19,9 +19,9 @@ import (
 
 const evilPickle = "cposix\nsystem\n(S'id'\ntR."
 
-// A statement made before a change of the folder does not hold after it: a file of each kind
-// that is added, removed, swapped, renamed, linked, or called by other letters. What is
-// accepted is listed, with the reason.
+// A statement made before a change of the folder does not hold after it: a file of each kind that
+// is added, removed, swapped, renamed, linked, or called by other letters. Accepted changes are
+// listed, each with a reason.
 func TestChangesOfAFolderInvalidateItsStatement(t *testing.T) {
 	base := aModel(t)
 	bench := newBench(t)
@@ -135,7 +135,7 @@ func TestChangesOfAFolderInvalidateItsStatement(t *testing.T) {
 }
 
 // A statement about a folder whose loader reaches what belongs to git covers that as well, and no
-// signature that leaves it out holds. What leads out of the folder is not attested.
+// signature that leaves it out holds. Names that lead out of the folder are not attested.
 func TestAStatementCoversEverythingALoaderReaches(t *testing.T) {
 	bench := newBench(t)
 	signature := signedBy(t, []attest.File{{Name: "x"}})
@@ -218,7 +218,7 @@ func TestAStatementCoversEverythingALoaderReaches(t *testing.T) {
 		} else if r.code == 0 {
 			t.Errorf("%s: exit 0, and no statement", what)
 		}
-		// What was signed by another, whose list is Model Signing's own.
+		// A signature by another signer with Model Signing's own list of exclusions.
 		write(t, bench.statement, modelSigning(t, root))
 		if r := bench.verify(t, root); r.code != 8 {
 			t.Errorf("%s: the signature: exit %d: %s%s", what, r.code, r.out, r.err)
@@ -226,9 +226,8 @@ func TestAStatementCoversEverythingALoaderReaches(t *testing.T) {
 	}
 }
 
-// Honest texts beside a clone's .git are attested: what joins in prose, in code, in JSON, and
-// where no name that is left out could come of it. The same texts without .git may join, until
-// there is one.
+// Harmless texts in a clone are attested: joined words in prose, code and JSON that cannot become
+// an excluded name. The same texts without .git may join, until there is one.
 func TestAHubsCloneIsAttested(t *testing.T) {
 	bench := newBench(t)
 	root := t.TempDir()
@@ -260,9 +259,9 @@ func TestAHubsCloneIsAttested(t *testing.T) {
 	}
 }
 
-// What is put outside of a folder after a statement has no effect on it, and neither have
-// names in the folder itself, names of other machines, and words of a vocabulary. An absolute
-// name is looked up again when a statement is verified.
+// Files that appear outside of a folder after its statement do not matter, nor do names inside the
+// folder, names of other machines, and words of a vocabulary. An absolute name is looked up again
+// when a statement is verified.
 func TestNamesThatStayInTheFolderAreAttested(t *testing.T) {
 	bench := newBench(t)
 	root := filepath.Join(t.TempDir(), "root")
@@ -283,7 +282,7 @@ func TestNamesThatStayInTheFolderAreAttested(t *testing.T) {
 	}
 }
 
-// What is no text takes the name of one that is left out only before a statement is verified.
+// Something other than a text replaces an excluded file before the statement is verified.
 func TestAFolderNamedLikeAFileOfGitIsCovered(t *testing.T) {
 	bench := newBench(t)
 	root := t.TempDir()
@@ -306,7 +305,7 @@ func TestAFolderNamedLikeAFileOfGitIsCovered(t *testing.T) {
 	}
 }
 
-// What is no file of the folder, or a link out of it, is not attested before anything changes.
+// A special file, or a link out of the folder, is not attested in the first place.
 func TestLinksOutOfAFolderAreNotAttested(t *testing.T) {
 	bench := newBench(t)
 	for what, add := range map[string]func(root string) error{
@@ -333,7 +332,7 @@ func TestLinksOutOfAFolderAreNotAttested(t *testing.T) {
 	}
 }
 
-// The statement beside its files is left out by its own name alone.
+// Only the exact name of the statement is excluded.
 func TestOnlyTheStatementItselfIsExcluded(t *testing.T) {
 	bench := newBench(t)
 	for _, link := range []func(string, string) error{os.Symlink, os.Link} {
@@ -376,7 +375,7 @@ func TestASignatureWithMoreExclusionsIsRefused(t *testing.T) {
 	}
 }
 
-// A file that makes its loader open others is not attested alone.
+// A file that makes its loader open others is attested only together with them.
 func TestAFileThatOpensOthersIsOnlyAttestedWithThem(t *testing.T) {
 	bench := newBench(t)
 	root := t.TempDir()

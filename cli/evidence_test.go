@@ -26,7 +26,7 @@ func attested(t *testing.T) (dir, statement, public string) {
 	return dir, statement, public
 }
 
-// A statement holds for the files as they were, wherever they lie.
+// A statement holds for the same files in any folder.
 func TestAStatementIsAboutAllFiles(t *testing.T) {
 	dir, statement, public := attested(t)
 	ask := func() result { return amn(t, nil, "verify", "--attestation", statement, "--key", public, dir) }
@@ -110,7 +110,7 @@ func TestAnExceptionIsAttested(t *testing.T) {
 	}
 }
 
-// A statement of a file holds for it alone, by whatever name.
+// A statement about a file holds only for that file, under any name.
 func TestAStatementOfOneFile(t *testing.T) {
 	dir := workplace(t)
 	t.Chdir(dir)

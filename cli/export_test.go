@@ -41,8 +41,9 @@ func Misjudge() {
 	}
 }
 
-// InChildren makes a host judge in children, each of which asks for a turn for every so many
-// steps. at is called wherever a child reads, writes, or has asked, before it gets an answer.
+// InChildren makes a host judge in child processes, each of which asks for a turn at fixed
+// intervals of steps. at is called wherever a child reads, writes, or has asked, before it gets an
+// answer.
 func InChildren(o *host.Options, steps int64, at func(class string, child *os.Process)) (undo func()) {
 	f := &serve.Children{Sandbox: "auto"}
 	o.Judge, o.JudgeFolder = f.JudgeInChild, f.JudgeFolderInChild

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is written is what its name says: a file, of a folder too.
+// The name decides what is written: a file, also for a folder as the source.
 func TestANameDecidesBetweenFileAndFolder(t *testing.T) {
 	dir := workplace(t)
 	t.Chdir(dir)

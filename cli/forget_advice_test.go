@@ -28,7 +28,7 @@ func matricesIn(t *testing.T, config string, matrices map[string][2]int) string 
 	return dir
 }
 
-// What a refusal advises is done, and works.
+// Following the advice of each refusal works.
 func TestTheAdviceOfARefusalWorks(t *testing.T) {
 	attention := map[string][2]int{"model.layers.0.self_attn.q_proj": {128, 128}, "model.layers.0.self_attn.k_proj": {128, 128}, "model.layers.0.self_attn.v_proj": {128, 128}}
 	experts := maps.Clone(attention)
@@ -67,7 +67,7 @@ func TestTheAdviceOfARefusalWorks(t *testing.T) {
 	}
 }
 
-// --compare asks what --to asks: what --to refuses is not measured.
+// --compare makes the same checks as --to: a target that --to refuses is not measured.
 func TestAComparisonRefusesWhatATargetRefuses(t *testing.T) {
 	dir := matricesIn(t, `{"model_type": "nobodys"}`, map[string][2]int{"model.layers.0.self_attn.q_proj": {128, 96}})
 	r := amn(t, nil, "quantize", "--compare", "nf4,w4a16,gpt_oss,mlx_4,q4_k_m", dir)

@@ -42,8 +42,8 @@ func ggufOf(t *testing.T, arch string, cols int64, names ...string) string {
 	return string(data)
 }
 
-// What cannot be quantized as it is asked ends with its class, and words that say what
-// is wrong; nothing is written, neither the target nor anything beside it.
+// A model that cannot be quantized as requested ends with a class and a message that says why.
+// Nothing is written, neither the target nor a temporary file.
 func TestNothingIsWrittenOfBadInput(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, data string) string {
@@ -182,7 +182,7 @@ func TestPatternsThatMatchNoTensorAreRefused(t *testing.T) {
 	}
 }
 
-// What cannot fit is said before anything is measured.
+// A budget that cannot fit is refused before anything is measured.
 func TestABudgetBelowTheSmallestTypesIsRefusedBeforeMeasuring(t *testing.T) {
 	dir := t.TempDir()
 	model := filepath.Join(dir, "m.gguf")
@@ -193,7 +193,7 @@ func TestABudgetBelowTheSmallestTypesIsRefusedBeforeMeasuring(t *testing.T) {
 	}
 }
 
-// What --tensor-type gives stands in the sum that --budget bounds.
+// The size that --budget bounds includes tensors with a --tensor-type.
 func TestABudgetIncludesTheTypesOfTensorTypeFlags(t *testing.T) {
 	dir := t.TempDir()
 	model, out := filepath.Join(dir, "m.gguf"), filepath.Join(dir, "out.gguf")
@@ -226,8 +226,7 @@ func TestABudgetIncludesTheTypesOfTensorTypeFlags(t *testing.T) {
 	}
 }
 
-// A matrix whose numbers have a type that nothing decodes is named, and so stands among those that loaders
-// are told of.
+// A matrix of a type that is not decoded is reported, and listed in the configuration for loaders.
 func TestMatricesOfTypesThatAreNotDecodedAreReported(t *testing.T) {
 	dir := t.TempDir()
 	model := filepath.Join(dir, "m.safetensors")

@@ -8,8 +8,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/fixtures"
 )
 
-// What the rules could not choose is said: types whose blocks do not divide the columns, and
-// weights that the importance matrix does not have. A budget gives those no type that wants it.
+// The output reports where the rules could not be followed: types whose blocks do not divide the
+// columns, and weights that the importance matrix lacks. A budget does not give those a type that
+// needs the matrix.
 func TestTypesThatDifferFromTheRulesAreReported(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, data string) string {

@@ -141,8 +141,7 @@ func TestAnAdapterIsNotQuantized(t *testing.T) {
 	}
 }
 
-// What is quantized already is quantized again where that is asked for, whatever it
-// was and is to be.
+// Quantized weights of any scheme are quantized again to any other, but only with the flag for it.
 func TestQuantizingAgainNeedsAFlag(t *testing.T) {
 	t.Chdir(workplace(t))
 	for _, args := range []string{
@@ -251,7 +250,7 @@ func TestConvertToAMixIsQuantize(t *testing.T) {
 	}
 }
 
-// What holds NaN is refused, kept or made finite, and a scratch run waits for no disk.
+// A weight with NaN is refused, kept or made finite, and --no-sync does not wait for the disk.
 func TestWeightsWithNaNFollowTheFlag(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m.safetensors")

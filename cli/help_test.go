@@ -47,7 +47,7 @@ func TestEveryAxisHasItsFlag(t *testing.T) {
 	}
 }
 
-// Whatever option a message of the library names has its flag.
+// Each option that a message of the library names has a flag.
 func TestEveryOptionHasItsFlag(t *testing.T) {
 	flags := map[string]bool{}
 	for _, f := range allFlags(program(new(policies.Globals))) {
@@ -70,7 +70,7 @@ func TestEveryOptionHasItsFlag(t *testing.T) {
 	}
 }
 
-// A flag may stand before its command, so a name must mean the same everywhere.
+// A flag may come before its command, so a name must mean the same everywhere.
 func TestAFlagTakesAValueInAllCommandsOrInNone(t *testing.T) {
 	takes := map[string]bool{}
 	for _, f := range allFlags(program(new(policies.Globals))) {
@@ -138,7 +138,7 @@ func TestDocsAreCurrent(t *testing.T) {
 	}
 }
 
-// What people copy stands before what they read, and the limits behind one line.
+// Examples to copy come before the flags, and the flags of limits are one line.
 func TestHelpLeadsWithExamples(t *testing.T) {
 	root := program(new(policies.Globals))
 	for _, c := range append(root.Leaves(true), root) {
@@ -198,7 +198,7 @@ func TestShortHelp(t *testing.T) {
 	}
 }
 
-// Help is wrapped to the terminal; examples stand on one line, to be copied.
+// Help is wrapped to the terminal; an example stays on one line, so that it can be copied.
 func TestHelpFitsTheTerminal(t *testing.T) {
 	for _, c := range program(new(policies.Globals)).Leaves(true) {
 		for _, width := range []int{80, -helpWidth, helpWidth} {

@@ -18,7 +18,7 @@ import (
 type probe struct {
 	value string // "" for a switch
 	of    string
-	with  string // another flag that it goes with
+	with  string // another flag that it needs
 }
 
 // probes has for each flag of commands that write a model what shows its effect.

@@ -86,8 +86,8 @@ func TestACrashEndsOnlyOneUpload(t *testing.T) {
 	}
 }
 
-// readsOnly fails the test if a process has a file open to write: what it judges is open to
-// read, and the rest are pipes.
+// readsOnly fails the test if a process has a file open for writing: the judged file is open for
+// reading, and all other descriptors are pipes.
 func readsOnly(t *testing.T, pid int) {
 	t.Helper()
 	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))

@@ -36,10 +36,10 @@ func (k *killing) point(class string, child *os.Process) {
 	k.points = append(k.points, class)
 }
 
-// TestAChildThatIsKilledAtEveryPoint kills the process that judges a file, with SIGKILL, at
-// each point that is found by running it: wherever it reads, asks for a turn, or answers.
-// What it judged is never accepted without its whole answer, the next file is judged as
-// ever, and nothing is left: no process, no descriptor, no byte of the account.
+// TestAChildThatIsKilledAtEveryPoint kills the process that judges a file, with SIGKILL, at each
+// point that is found by running it: wherever it reads, asks for a turn, or answers. Its file is
+// never accepted without a complete answer, the next file is judged normally, and nothing is left:
+// no process, no descriptor, no byte of the account.
 func TestAChildThatIsKilledAtEveryPoint(t *testing.T) {
 	killedAt(t, &killing{at: -1}, "first.pkl", runsCode, 1) // the runtime keeps descriptors of its own from the first one on
 	for _, c := range []struct {

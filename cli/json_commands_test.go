@@ -41,7 +41,7 @@ var elsewhere = map[string]string{
 	"man":          "amn: amn man prints a man page: it has no JSON form",
 	"serve":        "", // logs in JSON: TestServeLogsInJSON
 	"policy show":  "", // a policy is JSON with or without, which policy check reads back
-	"policy learn": "", // as policy show: what it prints is a policy
+	"policy learn": "", // like policy show, it prints a policy
 }
 
 func TestEveryCommandSpeaksJSONOrSaysWhyNot(t *testing.T) {

@@ -314,7 +314,7 @@ func TestLargeNumbersAreStrings(t *testing.T) {
 	}
 }
 
-// What is no UTF-8 stands as base64, and nothing is lost.
+// Text that is not UTF-8 is printed as base64, without loss.
 func TestUndecodableBytesAreBase64(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bad\xff\xfename.safetensors")
 	if err := os.WriteFile(path, []byte(build()), 0o666); err != nil {
@@ -334,7 +334,7 @@ func TestUndecodableBytesAreBase64(t *testing.T) {
 	}
 }
 
-// What inspect says of the demo is what its header says, read by another hand.
+// inspect agrees with the header of the demo, as another reader reads it.
 func TestInspectAgreesWithTheHeader(t *testing.T) {
 	data := []byte(load(t, filepath.Join(demo, "model.safetensors")))
 	n := binary.LittleEndian.Uint64(data)

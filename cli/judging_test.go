@@ -67,7 +67,7 @@ func TestModelsAreReportedForPipelines(t *testing.T) {
 	}
 }
 
-// What gives no reports writes none, and says so before it opens a file for one.
+// A command without reports refuses the flag before it opens a file.
 func TestReportFlagsOfCommandsWithoutReportsAreRefused(t *testing.T) {
 	dir := pipelineFolder(t)
 	file, out := filepath.Join(dir, "m.safetensors"), filepath.Join(t.TempDir(), "out")
@@ -86,8 +86,8 @@ func TestReportFlagsOfCommandsWithoutReportsAreRefused(t *testing.T) {
 	}
 }
 
-// What a pipeline asks of inspect and verify: which findings refuse, what is known,
-// what is left out, what a list names, and how long all may take.
+// inspect and verify take the flags of pipelines: severities, baselines, exclusions, lists of files
+// and a total timeout.
 func TestFlagsOfPipelinesReachInspectAndVerify(t *testing.T) {
 	dir := pipelineFolder(t)
 	at := func(name string) string { return filepath.Join(dir, name) }

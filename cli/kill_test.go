@@ -67,8 +67,7 @@ func TestAKilledRunLosesNothing(t *testing.T) {
 		ended := make(chan struct{})
 		go func() { cmd.Wait(); close(ended) }()
 		if i%3 == 0 {
-			// At work, whatever the speed of this machine: what a run before this one left
-			// is not waited for.
+			// Wait until the run has begun to write, and not for a leftover of an earlier run.
 			before, _ := os.Stat(partial)
 			for atWork := false; !atWork; {
 				select {

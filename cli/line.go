@@ -15,7 +15,7 @@ type line struct {
 	args  []string   // paths and other arguments
 	wrong string     // what is wrong with a flag, or ""
 	help  bool       // was asked for
-	long  bool       // by --help, not by -h alone
+	long  bool       // by --help, not by -h
 }
 
 // sortLine sorts a command line. The commands of root decide which flags take a value.

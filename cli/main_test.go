@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(runAsProgram) != "" {
 		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}
-	// What is ignored when a process starts is ignored in all that it starts: under nohup no
-	// program would end by SIGHUP. A signal that somebody waits for has its default there.
+	// Child processes inherit ignored signals: under nohup no program would end by SIGHUP. A signal
+	// that somebody waits for has its default there.
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
 		if signal.Ignored(s) {
 			signal.Notify(make(chan os.Signal, 1), s)
@@ -86,7 +86,7 @@ func amn(t testing.TB, in io.Reader, args ...string) result {
 	return wide(t, 0, in, args...)
 }
 
-// wide runs it as if on a terminal of so many columns.
+// wide runs the program as on a terminal with this number of columns.
 func wide(t testing.TB, columns int, in io.Reader, args ...string) result {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -202,7 +202,8 @@ func TestTerminalsOfAnyWidth(t *testing.T) {
 	}
 }
 
-// Tables of numbers fit a narrow terminal: what is usual in all rows is left out, no number is cut.
+// Tables of numbers fit a narrow terminal: values that all rows share are omitted, and no number is
+// cut.
 func TestNarrowTablesOfNumbers(t *testing.T) {
 	t.Chdir(workplace(t))
 	for _, args := range [][]string{{"stats", "model.safetensors"}, {"quantize", "--compare", "nf4,int8,fp8_dynamic", "model.safetensors"}} {

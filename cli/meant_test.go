@@ -15,7 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A word that was mistyped is told with the one that was meant.
+// The message for a mistyped word names the intended one.
 func TestDidYouMean(t *testing.T) {
 	for line, want := range map[string]string{
 		"inspct x":                 `"inspect"`,
@@ -38,7 +38,7 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
-// Words that name no target are told with what they may mean.
+// The message for an unknown target lists what it may mean.
 func TestWordsForTargets(t *testing.T) {
 	model := " " + demo + "/model.safetensors"
 	for line, want := range map[string]string{
@@ -92,7 +92,7 @@ func TestSchemesAreCompleted(t *testing.T) {
 	}
 }
 
-// Flags of other programs are told with what this one has, where it has it.
+// The message for a flag of another program names the flag of this one, if it has one.
 func TestFlagsOfOtherPrograms(t *testing.T) {
 	for line, want := range map[string]string{
 		"inspect --profile strict x":     "unknown flag --profile; --limits takes a profile",
@@ -126,7 +126,7 @@ func TestAMissingFileIsWrongUsage(t *testing.T) {
 	if code := run(t, nil, &out, &bytes.Buffer{}, "inspect", "--json", demo+"/tiny.guf"); code != 2 || !strings.Contains(out.String(), `"class":"usage","exit":2`) {
 		t.Errorf("exit %d, %s", code, &out)
 	}
-	// What is not there inside a model is the model's fault.
+	// A missing file inside a model is an error of the model, not of usage.
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "model.safetensors.index.json"), []byte(`{"weight_map":{"a":"b.safetensors"}}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestAMissingArgumentIsExplained(t *testing.T) {
 	}
 }
 
-// The name of the output says the format, as the second argument and behind -o.
+// The name of the output chooses the format, as the second argument and after -o.
 func TestTheNameOfTheOutputChoosesTheFormat(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ line, file, magic string }{
@@ -154,7 +154,7 @@ func TestTheNameOfTheOutputChoosesTheFormat(t *testing.T) {
 		{demo + "/tiny.gguf -o OUT", "b.safetensors", ""},
 		{demo + "/weights.npz OUT --raw-names", "c.gguf", "GGUF"},
 		{"--cast f16 " + demo + "/weights.npz OUT", "d.npz", "PK"},
-		{"--cast f16 " + demo + "/weights.npz OUT", "e", ""}, // a cast alone writes safetensors
+		{"--cast f16 " + demo + "/weights.npz OUT", "e", ""}, // a cast without a format writes safetensors
 	} {
 		path := filepath.Join(dir, c.file)
 		var errs bytes.Buffer

@@ -12,7 +12,7 @@ import (
 // checkpoints are files whose pickles hold more than data.
 const checkpoints = "../testdata/pth/tensors-only/"
 
-// The states of an optimizer have the shapes of weights, and are none. testdata/pth/zero.py
+// The states of an optimizer have the shapes of weights, but are not weights. testdata/pth/zero.py
 // made the files.
 func TestStatesOfAnOptimizerAreNotWeights(t *testing.T) {
 	const zero = "../testdata/pth/zero/"
@@ -35,8 +35,8 @@ func TestStatesOfAnOptimizerAreNotWeights(t *testing.T) {
 	}
 }
 
-// What torch finds in a checkpoint whose pickle holds code, is written without running
-// any of it. testdata/pth/tensors_only.py made the files.
+// The tensors that torch finds in a checkpoint with code are written without running the code.
+// testdata/pth/tensors_only.py made the files.
 func TestTensorsAreTakenOutOfAnyCheckpoint(t *testing.T) {
 	files, err := filepath.Glob(checkpoints + "*.pt")
 	if err != nil || len(files) < 5 {
@@ -200,7 +200,7 @@ func TestTheCommandsOfTheCheckpointsPageRun(t *testing.T) {
 	}
 }
 
-// What a model takes is stated for people and for programs, or why not.
+// The memory that a model needs is printed as text and as JSON, or the reason why it is unknown.
 func TestMemoryIsStated(t *testing.T) {
 	dir := workplace(t)
 	r := amn(t, nil, "inspect", "--json", "--context", "1024", "--batch", "2", filepath.Join(dir, "llama-fp8"))

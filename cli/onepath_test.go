@@ -67,7 +67,7 @@ var onlyWhole = []string{
 	"safetensors/hqq-expression",
 }
 
-// A said is what one way of reading a file comes to.
+// A said is the result of one way to read a file.
 type said struct {
 	Class   string
 	Where   string
@@ -113,14 +113,14 @@ func (p pieces) ReadAt(q []byte, off int64) (int, error) {
 	return copy(q[:min(len(q), p.n)], p.data[off:]), nil
 }
 
-// A reading is one file with what the library says of it.
+// A reading is one file with the library's verdict.
 type reading struct {
 	name, path, policy string // policy is a path too
 	data               []byte
 	ceilings           limits.Policy
 	structure, whole   said
 
-	byName  bool                      // its kind is told by the name alone
+	byName  bool                      // only its name shows its kind
 	printed map[string]map[string]any // by command and depth, of its path
 }
 
@@ -165,7 +165,7 @@ func TestCommandsAgreeAboutEachFileOfTheCorpus(t *testing.T) {
 
 // read asks the library in every way and keeps what all of them say.
 func (r *reading) read(t *testing.T, dir, format string, policy json.RawMessage) {
-	// A name that says nothing: one of a set would open the set by its path.
+	// A neutral name: the name of a shard would open the whole set.
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func (r *reading) read(t *testing.T, dir, format string, policy json.RawMessage)
 	}
 }
 
-// A depth is how the program is asked, and what it should say.
+// A depth is a command, and the answer that is expected.
 type depth struct {
 	flags []string
 	want  func(*reading) said

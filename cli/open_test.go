@@ -105,7 +105,7 @@ func TestAListMayComeThroughAnOpenPipe(t *testing.T) {
 	}
 }
 
-// What a statement leaves out may have become a pipe since: the verification opened it.
+// An excluded file may have become a pipe since the statement; the verification used to open it.
 func TestVerifyRefusesAPipeUnderAnExcludedName(t *testing.T) {
 	bench := newBench(t)
 	for _, name := range []string{".gitignore", ".gitattributes", ".git/config", ".git/fifo", ".github"} {
@@ -244,7 +244,7 @@ func reloadByClamd(t *testing.T, socket string) string {
 	return got.String()
 }
 
-// A helper that does not answer ends neither reloads that fail aloud nor the service's own end.
+// If a helper does not answer, reloads still report an error, and the service can still end.
 func TestAReloadDoesNotWaitForAHelper(t *testing.T) {
 	if !effort.Whole() {
 		t.Skip("takes 7 seconds, which is the deadline of the helper")

@@ -12,7 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli"
 )
 
-// layered writes a model whose layers stand in the order of their bytes: 0, 1, 10, 11, 2.
+// layered writes a model whose layers are sorted by bytes: 0, 1, 10, 11, 2.
 func layered(t *testing.T, name string, value byte) string {
 	t.Helper()
 	head, at := "{", 0

@@ -86,7 +86,7 @@ func TestNoOutputFollowsALinkOfTheCheckout(t *testing.T) {
 	}
 }
 
-// What an output must not be called is wrong usage, with a sentence, and nothing is written.
+// An invalid name of an output is a usage error with an explanation, and nothing is written.
 func TestOutputNamesThatAreWrong(t *testing.T) {
 	key := filepath.Join(workplace(t), "key.pem")
 	stranger(t)
@@ -149,8 +149,8 @@ func TestEditingInPlaceKeepsTheMode(t *testing.T) {
 	}
 }
 
-// The default output is next to the input that the system finds, and an output whose path goes
-// up again behind a link is wrong usage for every command that writes.
+// The default output is next to the input that the system finds, and an output whose path has ..
+// after a link is a usage error of every command that writes.
 func TestOutputsAndInputsMeanTheSamePath(t *testing.T) {
 	model, base := load(t, filepath.Join(demo, "model.safetensors")), t.TempDir()
 	for _, name := range []string{"far/deep/x", "far/m.safetensors", "near/m.safetensors"} {

@@ -21,7 +21,7 @@ func TestAFullDiskLeavesNothing(t *testing.T) {
 	dir := workplace(t)
 	small := t.TempDir()
 	mount(t, small)
-	write(t, filepath.Join(small, "fill"), strings.Repeat("x", 64<<10)) // any report is too large
+	write(t, filepath.Join(small, "fill"), strings.Repeat("x", 64<<10)) // every report is too large
 	before := files(t, small)
 	for _, args := range [][]string{
 		{"scan", "-q", "--output", "sarif=" + small + "/s", dir + "/models"},

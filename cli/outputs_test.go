@@ -11,8 +11,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli"
 )
 
-// Whatever a command writes besides a model, it replaces neither a file that it reads nor
-// another of its outputs, and leaves no temporary file behind.
+// Outputs other than models replace neither an input nor another output, and leave no temporary
+// file behind.
 func TestOutputsReplaceNoInput(t *testing.T) {
 	dir := workplace(t)
 	t.Chdir(dir)

@@ -69,7 +69,7 @@ func TestPipelinesGoComponentByComponent(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with one component, nothing is written.
+// An error in one component means that nothing is written.
 func TestPipelinesThatAreRefusedLeaveNothing(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -132,7 +132,7 @@ func jsonPaths(t *testing.T, dir string) string {
 	return strings.Join(out, " ")
 }
 
-// A pattern fits where one component has such a tensor; one that fits in none is refused.
+// A pattern must match a tensor of at least one component; one that matches none is refused.
 func TestPatternsFitInSomeComponent(t *testing.T) {
 	dir := workplace(t)
 	root := pipeline(t, dir)
@@ -156,7 +156,7 @@ func TestPatternsFitInSomeComponent(t *testing.T) {
 			t.Errorf("%s: %v", c.args, err)
 		}
 	}
-	for _, args := range []string{"hash", "stats --tensor model.embed*"} { // unet's file that is none is refused
+	for _, args := range []string{"hash", "stats --tensor model.embed*"} { // unet's file, which is not a model, is refused
 		if r := amn(t, nil, append(strings.Fields(args), root)...); r.code != 5 || !strings.Contains(r.out, filepath.Join("text_encoder", "model.safetensors")) {
 			t.Errorf("%s: exit %d, %s%s", args, r.code, r.out, r.err)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/effort"
 )
 
-// block returns the text of "key: |" of a YAML file: what is indented below it. nth
+// block returns the text of "key: |" of a YAML file: the lines indented below it. nth
 // counts them from 0.
 func block(t *testing.T, yaml, key string, nth int) string {
 	t.Helper()
@@ -116,7 +116,7 @@ func TestTheActionForGitHub(t *testing.T) {
 	}
 }
 
-// Every input that the action has reaches its script, and by the environment alone.
+// Every input of the action reaches its script, and only through the environment.
 func TestTheActionPassesInputsThroughTheEnvironment(t *testing.T) {
 	yaml := load(t, "../action.yml")
 	_, runs, _ := strings.Cut(yaml, "\nruns:")
@@ -259,8 +259,8 @@ func TestTheProgramWorksLocked(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s", c.line, code, out)
 		}
 	}
-	// What it reads it may not change, and nothing else is opened: a link in the folder
-	// is followed only where the rules of a scan say so, and so does the kernel.
+	// The files to read cannot be changed, and nothing else is opened: the kernel enforces the
+	// scan's rules about links too.
 	out, code := shell(t, dir, "amn scan --sandbox on -q models", path)
 	if code != 0 && !(code == 2 && strings.Contains(out, "the system lacks")) {
 		t.Errorf("exit %d: %s", code, out)

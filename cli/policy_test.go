@@ -89,7 +89,7 @@ func TestPolicyCommands(t *testing.T) {
 	}
 }
 
-// What the policy allows, ignores, and no longer ignores, is said.
+// The output names what the policy allows, ignores, and no longer ignores.
 func TestScanReportsWhatThePolicyAllowed(t *testing.T) {
 	dir := t.TempDir()
 	policy := filepath.Join(dir, "policy.json")

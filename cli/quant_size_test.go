@@ -11,8 +11,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
-// What inspect promises is what a conversion writes, to the byte, for every
-// golden and target.
+// The size that inspect states is the size that a conversion writes, to the byte, for every golden
+// and target.
 func TestDecodedSizesAreExactlyWhatIsWritten(t *testing.T) {
 	files, err := filepath.Glob("../quant/*/testdata/*/model.safetensors")
 	if err != nil || len(files) < 150 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What nothing explains is named with the flag that decodes all the same, and
-// stands in the report once it was used.
+// The error for an unknown tensor names the flag that decodes anyway, and the report lists the
+// tensor if the flag was used.
 func TestUnknownKeysAreRefusedIgnoredAndReported(t *testing.T) {
 	const from = "../quant/mlx/testdata/mlx-affine-4-bits"
 	dir := t.TempDir()

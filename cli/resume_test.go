@@ -111,8 +111,8 @@ func TestAKilledJobResumesWithTheSameBytes(t *testing.T) {
 	}
 }
 
-// What an interrupted run says is true: the same command goes on, another is refused and says
-// why, and without --resume nothing of it is left.
+// The message of an interrupted run is true: the same command resumes, another command is refused
+// with the reason, and without --resume nothing is left.
 func TestAnInterruptedJobSaysHowToResume(t *testing.T) {
 	state, dir := t.TempDir(), t.TempDir()
 	source, target, journal := filepath.Join(dir, "in.gguf"), filepath.Join(dir, "out"), filepath.Join(dir, ".out.amn-journal")
@@ -144,7 +144,7 @@ func TestAnInterruptedJobSaysHowToResume(t *testing.T) {
 		t.Errorf("it says %q", said)
 	}
 	said := interrupt(append(args, "--resume")...)
-	if !strings.Contains(said, "the same command goes on") || !strings.Contains(said, "without --resume it begins anew") {
+	if !strings.Contains(said, "the same command continues") || !strings.Contains(said, "without --resume it starts over") {
 		t.Errorf("it says %q", said)
 	}
 	// A dry run says what is there, and changes nothing.
@@ -161,10 +161,10 @@ func TestAnInterruptedJobSaysHowToResume(t *testing.T) {
 	if code := exitCode(t, cmd.Run()); code != 2 || !strings.Contains(errs.String(), `"--to" is "f32", and was not given`) || !strings.Contains(errs.String(), "--resume") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
-	if said := interrupt(append(args, "--resume")...); !strings.Contains(said, "amn: goes on: ") {
+	if said := interrupt(append(args, "--resume")...); !strings.Contains(said, "amn: resuming: ") {
 		t.Errorf("it says %q", said)
 	}
-	// The source changes: what was made of the old one is refused, and left.
+	// The source changes: the output of the old source is refused, and left in place.
 	if err := os.Chtimes(source, time.Time{}, time.Unix(1e9, 0)); err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// A program that links C lacks Landlock before Linux 7.0. With --sandbox on it reads nothing
-// and serves nobody, also where its children would be locked; where nothing is missing, it
-// runs.
+// A program that links C lacks Landlock before Linux 7.0. With --sandbox on it reads and serves
+// nothing if a part of the lock is missing, even if its children would be locked; it runs if none
+// is missing.
 func TestSandboxOnNeedsEveryPart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")

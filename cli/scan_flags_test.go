@@ -154,7 +154,7 @@ func TestSeveralReportsAtOnce(t *testing.T) {
 	}
 }
 
-// What no time was left for is refused, in every report.
+// Files for which no time was left are refused in every report.
 func TestTheTimeLimitCoversAllFiles(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "scan.sarif")
 	for _, name := range []string{"a", "b", "c"} {

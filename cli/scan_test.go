@@ -60,7 +60,7 @@ func TestScanJudgesTheCorpusAsItsRecipesSay(t *testing.T) {
 					want[path] = "ok"
 				}
 			}
-			list, code := scanned(t, "--all", "--fail-on", "never", dir) // what is told of valid files refuses none
+			list, code := scanned(t, "--all", "--fail-on", "never", dir) // findings about valid files refuse none
 			got, worst := map[string]string{}, 0
 			for _, v := range list {
 				path, _ := v["path"].(string)
@@ -281,8 +281,8 @@ func TestScanFollowsOnlyLinksWithinTheFolder(t *testing.T) {
 	}
 }
 
-// What could hold a model and was not looked at fails the gate, whatever its
-// name; what is harmless by its content does not.
+// A file that could contain a model and was not read fails the gate, whatever its name; a file with
+// harmless content does not.
 func TestScanRefusesFilesThatItDidNotJudge(t *testing.T) {
 	call := "cos\nsystem\n(S'id'\ntR."
 	data := "(dp0\nS'w'\np1\n(lp2\n" + strings.Repeat("I1\na", 1<<20) + "sS'x'\n" + call[:len(call)-1] + "s."
@@ -349,8 +349,8 @@ func TestScanJudgesAnIndex(t *testing.T) {
 	}
 }
 
-// A folder of texts alone has nothing that could be a model, which a wrong path has neither; an
-// archive of them was opened. What is wrong with a text is the same in both.
+// A folder with only texts has nothing that could be a model, just like a wrong path; an archive
+// with only texts was opened. Errors of a text are the same in both.
 func TestAFolderOfTextsHasNoModel(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for text, codes := range map[string][2]int{"{}": {5, 0}, `{"_target_": "os.system", "_args_": ["id"]}`: {7, 7}} {

@@ -37,8 +37,8 @@ func tinyMembers(t *testing.T) string {
 	return out.String()
 }
 
-// While one tenant has 90 dear uploads, those of another one are judged: it was told that
-// the service is busy until the backlog was done.
+// While one tenant has 90 expensive uploads, those of another are judged. Before, it was answered
+// with "busy" until the backlog was done.
 func TestNinetyUploadsOfOneTenantDelayNoOther(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(tokens, []byte("token-of-tenant-one\ntoken-of-tenant-two\n"), 0o600); err != nil {

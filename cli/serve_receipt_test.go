@@ -92,7 +92,7 @@ func signed(t *testing.T, by transport, public ed25519.PublicKey, key string) {
 	}
 }
 
-// What stands between a host and its gate asks in another way, so that the gate accepts. The receipt
+// A proxy between a host and its gate changes the question, so that the gate accepts. The receipt
 // is of these bytes, for this nonce, and answers another question.
 func TestAReceiptIsOfTheQuestion(t *testing.T) {
 	dir := t.TempDir()
@@ -164,7 +164,7 @@ func TestServeRedirectsNoUpload(t *testing.T) {
 	}
 }
 
-// A nonce that nobody would answer is an error, and so is a key that signs no receipt.
+// An invalid nonce is an error, and so is a key that cannot sign receipts.
 func TestServeWithoutAKeySignsNothing(t *testing.T) {
 	address := serving(t)
 	if status, text := put(t, "http://"+address+"/v1/check?name=m.safetensors&nonce=0123456789", "\x02\x00\x00\x00\x00\x00\x00\x00{}"); status != http.StatusBadRequest || !strings.Contains(text, "no key") {

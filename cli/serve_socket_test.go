@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The name of a socket is taken from nobody: not from a process that holds it, whatever its
-// type and whether or not it listens, and not from a file.
+// serve does not replace a name that is in use: by a socket of any type, listening or not, or by a
+// file.
 func TestServeTakesNoSocketNameThatIsInUse(t *testing.T) {
 	dir := shortDir(t)
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -61,8 +61,8 @@ func TestServeTakesNoSocketNameThatIsInUse(t *testing.T) {
 	}
 }
 
-// A service that ends removes the name of its own socket, and not that of another one which
-// has taken the name meanwhile.
+// A service that ends removes the name of its own socket, but not if another service has taken the
+// name meanwhile.
 func TestServeRemovesOnlyItsOwnSocket(t *testing.T) {
 	path := filepath.Join(shortDir(t), "s")
 	s := startService(t, "--clamd", "unix:"+path)

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// The service answers where it says, finishes what it has begun when it is told to
+// The service listens at the address that it prints, finishes started judgements when it is told to
 // end, and leaves no socket.
 func TestServeAnswersAndEnds(t *testing.T) {
 	dir := t.TempDir()
@@ -87,7 +87,7 @@ func TestServeAnswersAndEnds(t *testing.T) {
 }
 
 // put sends a file with the token.
-// emptyModel is what sha256sum says of a safetensors file of no tensors.
+// emptyModel is the SHA-256 of a safetensors file without tensors.
 const emptyModel = "411a485216e432ece6b9af94fa32154cf79a2a56d4f81266baa50063f45092bd"
 
 func put(t *testing.T, url, data string) (status int, text string) {
@@ -132,7 +132,7 @@ func TestServeRefusesInvalidFlags(t *testing.T) {
 	}
 }
 
-// Its log is in objects where JSON is asked for.
+// With --json, its log has one object per line.
 func TestServeLogsInJSON(t *testing.T) {
 	cmd := process(t, "serve", "--listen", "localhost:0", "--json")
 	log, err := cmd.StderrPipe()

@@ -138,7 +138,7 @@ func TestServeAcceptsNothingThatItHasNotJudged(t *testing.T) {
 	}
 }
 
-// A client that sends no more gets the verdict or no answer.
+// A client that has closed its sending side gets the verdict or no answer.
 func TestAHalfClosedClientGetsTheVerdictOrNoAnswer(t *testing.T) {
 	evil, honest := slowly(t, 20_000), "\x02\x00\x00\x00\x00\x00\x00\x00{}"
 	address := serving(t, "--slots", "1")

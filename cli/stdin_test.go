@@ -14,7 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli"
 )
 
-// What comes in is read alike from a file, a pipe, and in pieces of any size.
+// Standard input gives the same result from a file, from a pipe, and in pieces of any size.
 func TestFilesAndPipesOnStandardInputReadTheSame(t *testing.T) {
 	path := filepath.Join(demo, "weights.npz")
 	data := load(t, path)
@@ -44,7 +44,7 @@ func TestFilesAndPipesOnStandardInputReadTheSame(t *testing.T) {
 	}
 }
 
-// A file on standard input is read from where it stands.
+// A file on standard input is read from its current offset.
 func TestAFileOnStandardInputIsReadFromItsOffset(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	write(t, path, "a line\n"+load(t, filepath.Join(demo, "model.safetensors")))

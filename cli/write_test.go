@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What remember prints for programs is what its schema says.
+// The JSON of remember follows its schema.
 func TestRememberFollowsItsSchema(t *testing.T) {
 	s, dir := loadSchema(t, "remember"), workplace(t)
 	t.Chdir(dir)
@@ -163,7 +163,7 @@ func TestStandardOutputGetsWhatAFileWould(t *testing.T) {
 	}
 }
 
-// What is not made from its beginning to its end is refused before a byte is written.
+// A format that is not written in order is refused before a byte is written.
 func TestFormatsThatCannotStreamAreNotWrittenToStandardOutput(t *testing.T) {
 	t.Chdir(workplace(t))
 	for command, says := range map[string]string{
@@ -187,8 +187,7 @@ func TestFormatsThatCannotStreamAreNotWrittenToStandardOutput(t *testing.T) {
 	}
 }
 
-// What lies beside a file that was named is somebody's own, unless a config.json
-// says that it is a model's.
+// Files beside a named file belong to the user, unless a config.json makes them part of a model.
 func TestAFolderOfOneFile(t *testing.T) {
 	t.Chdir(workplace(t))
 	write(t, "mine/tiny.gguf", load(t, "tiny.gguf"))
@@ -222,8 +221,7 @@ func TestAFolderOfOneFile(t *testing.T) {
 	}
 }
 
-// Of a folder that holds several models one is chosen and the others are named; a
-// flag chooses otherwise.
+// In a folder of several models one is chosen and the others are named; a flag chooses another.
 func TestAFolderOfSeveralModels(t *testing.T) {
 	dir := workplace(t)
 	t.Chdir(dir)

@@ -8,9 +8,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/output"
 )
 
-// Begun returns what [Plan.Write] or [Plan.WriteFolder] would go on with at a path, nil for
-// nothing: what the journal says, of which no byte is read again. It writes nothing, and
-// refuses the journal of another job as they do.
+// Begun returns what [Plan.Write] or [Plan.WriteFolder] would resume at a path, nil if nothing. It
+// goes by the journal and reads no output. It writes nothing, and refuses the journal of another
+// job as they do.
 func (p *Plan) Begun(path string) (*Resumed, error) {
 	if p.o.Resume == nil {
 		return nil, nil
@@ -53,7 +53,7 @@ func (p *Plan) Begun(path string) (*Resumed, error) {
 	return found, err
 }
 
-// unusable says why a journal says nothing.
+// unusable returns why a journal is ignored.
 func unusable(bad *journal.Unusable) string {
 	return "the journal of what was written says nothing that can be used: " + bad.Why
 }

@@ -23,9 +23,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/ggml/mix"
 )
 
-// BenchmarkEncode quantizes a BF16 model of a few matrices into a sink that forgets, with one worker
-// and with two: what reading, widening, encoding and giving out cost, without the disk. Two workers
-// on two idle processors should take at most 1/1.9 of the time of one.
+// BenchmarkEncode quantizes a BF16 model of a few matrices into a sink that discards it, with one
+// worker and with two: the cost of reading, widening, encoding and handing over, without the disk.
+// Two workers on two idle processors should take at most 1/1.9 of the time of one.
 func BenchmarkEncode(b *testing.B) {
 	dir := b.TempDir()
 	blocks, other := gaussian(b, dir, true), gaussian(b, dir, false)

@@ -18,8 +18,8 @@ import (
 // benchRows by benchCols is one weight of a layer.
 const benchRows, benchCols = 4096, 11008
 
-// Streams of one weight into a sink that forgets: what reading, decoding and
-// giving out cost, without the disk.
+// Streams of one weight into a sink that discards them: the cost of reading, decoding and handing
+// over, without the disk.
 func BenchmarkStream(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -34,7 +34,7 @@ func BenchmarkStream(b *testing.B) {
 		}},
 		{"Q8_0", func(dir string) string { return benchGGUF(b, dir, tensor.Q8_0) }},
 		{"Q4_K", func(dir string) string { return benchGGUF(b, dir, tensor.Q4_K) }},
-		// What is no number, or becomes none: NaN everywhere, infinities everywhere.
+		// Numbers that are not finite: NaN everywhere, infinities everywhere.
 		{"FP8 of NaN", func(dir string) string {
 			return filled(b, benchSafetensors(b, dir, tensor.Info{Name: "l.weight", DType: tensor.F8E4M3, Shape: []int64{benchRows, benchCols}},
 				tensor.Info{Name: "l.weight_scale_inv", DType: tensor.F32, Shape: []int64{benchRows / 128, benchCols / 128}}), 0x7F, 0x7F)
@@ -91,8 +91,7 @@ func benchSafetensors(b *testing.B, dir string, infos ...tensor.Info) string {
 	return path
 }
 
-// randomize fills a file from an offset on with bytes of which no number is too
-// large.
+// randomize fills a file from an offset on with bytes that make no large numbers.
 func randomize(b *testing.B, path string, from int) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // nested is the one of every whose scales are quantized.
 const nested = 1
 
-// every is all ways to quantize what is no GGUF model.
+// every has all ways to quantize a model that is not GGUF.
 func every() (list []convert.Quantizer) {
 	list = append(list, bnb.Layout{Type: bnb.NF4, Measure: true}, bnb.Layout{Type: bnb.FP4, Nested: true, Block: 256, Measure: true}, bnb.Layout{Type: bnb.INT8, Measure: true})
 	for _, to := range quant.Targets() {

@@ -144,7 +144,7 @@ func TestACrashAtAnyStepLeavesTheOldOrTheNewFile(t *testing.T) {
 			steps := 0
 			d.after = func(step string) {
 				steps++
-				// What looks whole before it has the name is whole, on the disk too.
+				// A file that is complete before it gets its name is complete on the disk too.
 				if f := d.names[filepath.Join(filepath.Dir(target), output.Partial("out"))]; f != nil {
 					for _, now := range [][]byte{f.now, f.synced} {
 						if bytes.HasPrefix(now, want.now[:beginning]) && !bytes.HasSuffix(f.synced, want.now[beginning:]) {
@@ -211,7 +211,7 @@ type small struct{ *lazyDisk }
 
 func (small) free(*output.Place) (int64, bool) { return 100, true }
 
-// A source that changes while it is read is told from one that does not.
+// A source that changes while it is read is noticed, and one that does not is not.
 func TestASourceThatChangesIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(path string) error

@@ -11,9 +11,10 @@ package convert
 
 // # Data flow
 //
-// A model may be made of another one before it gets here: package forms and [Names] return
-// models of package internal/model, whose tensors are computed when they are read. A plan asks such a model for its facts (what it was decoded from, what stays as
-// it is), and otherwise reads it as it reads a file.
+// A model may be made of another one before it gets here: package forms and [Names] return models
+// of package internal/model, whose tensors are computed when they are read. A plan reads the facts
+// of such a model (what it was decoded from, what stays unchanged), and otherwise treats it like a
+// file.
 //
 // Package quant binds the tensors of a model to logical weights. Each weight becomes an
 // [Out], or several if the target stores it in parts. An Out has a size that is known
@@ -48,11 +49,11 @@ package convert
 // and it has more than 16 MiB, it is read in strips of columns of 16 MiB. A worker
 // whose buffers do not fit the account is not started.
 //
-// A weight that is encoded in blocks is split at rows that end with a block. If
-// bitsandbytes' scales are quantized too, a piece has 16,384 numbers for blocks of 64,
-// and more if blocks and rows do not align; beyond two million numbers the scales are
-// held in memory instead. Such a weight is read twice, because the mean of its scales
-// stands in a text whose length the header needs.
+// A weight that is encoded in blocks is split at rows that end with a block. If bitsandbytes'
+// scales are quantized too, a piece has 16,384 numbers for blocks of 64, and more if blocks and
+// rows do not align; beyond two million numbers the scales are held in memory instead. Such a
+// weight is read twice, because the mean of its scales is part of a text, and the header needs the
+// length of that text.
 //
 // # Resuming
 //

@@ -45,7 +45,7 @@ func TestAnEditChangesKeys(t *testing.T) {
 	}
 }
 
-// A file that is read is replaced only where that is asked for, and as a whole.
+// An input is replaced only on request, and as a whole.
 func TestInPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.safetensors")
 	data, err := os.ReadFile("../testdata/demo/model.safetensors")

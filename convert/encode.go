@@ -8,8 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// An encodeTask decodes a weight and encodes it. Its units are rows, or as many rows as
-// make whole blocks. A weight that is read in strips has a task for each; these share the
+// An encodeTask decodes a weight and encodes it. Its units are rows, or the smallest number of rows
+// that fills whole blocks. A weight that is read in strips has a task for each; these share the
 // encoding and its memory.
 type encodeTask struct {
 	*rowReader

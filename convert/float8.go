@@ -14,9 +14,9 @@ import (
 // scale.
 func isFloat8(t tensor.DType) bool { return t == tensor.F8E4M3 || t == tensor.F8E5M2 }
 
-// toFloat8 rounds as torch 2.15 does (Tensor.to): to nearest, ties to even. What passes
-// the range of E4M3, an infinity too, becomes its largest number, 448; in E5M2 it
-// becomes infinite. A NaN is 0x7F: torch keeps its sign, which the readers here drop.
+// toFloat8 rounds as torch 2.15 does (Tensor.to): to nearest, ties to even. A number beyond the
+// range of E4M3, including infinity, becomes its largest number, 448; in E5M2 it becomes infinite.
+// A NaN is 0x7F: torch keeps its sign, which the readers here drop.
 func toFloat8(x float32, to tensor.DType) byte {
 	if x != x {
 		return 0x7F

@@ -109,8 +109,8 @@ func TestCodeIsCopiedOnRequest(t *testing.T) {
 	}
 }
 
-// Shards hold the same tensors, each in the file that the index says, and none
-// passes the size unless it is alone.
+// Shards hold the same tensors, each in the file that the index names, and no shard exceeds the
+// size unless it has one tensor.
 func TestShardsAreOneModel(t *testing.T) {
 	whole, _ := converttest.Open(t, decoded)
 	for _, size := range []int64{1, 4000, 8192, 1e6} {
@@ -140,7 +140,7 @@ func TestShardsAreOneModel(t *testing.T) {
 	}
 }
 
-// The types that config.json names are those of the target, wherever it does.
+// Every type in config.json is the type of the target.
 func TestTheConfigurationNamesTheTarget(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(llama)); err != nil {
@@ -162,7 +162,7 @@ func TestTheConfigurationNamesTheTarget(t *testing.T) {
 	}
 }
 
-// What a folder holds that would not be written is not lost to --force.
+// --force does not remove files of a folder that the new model would not write.
 func TestAFolderIsReplacedOnlyIfItContainsNothingButAModel(t *testing.T) {
 	m, b := converttest.Open(t, llama)
 	p, err := convert.NewPlan(b, m, folderOptions)

@@ -37,9 +37,8 @@ func sources(t *testing.T) []string {
 	return append(list, demo...)
 }
 
-// Every source goes to every sink. What is refused is refused by class; what is
-// written holds the tensors of the source, read element by element, and the
-// weights that package quant decodes.
+// Every source goes to every sink. A refusal has a class; an output has the tensors of the source,
+// compared element by element, and the weights that package quant decodes.
 func TestEverySourceGoesToEverySink(t *testing.T) {
 	pairs := map[string]int{}
 	for _, path := range sources(t) {

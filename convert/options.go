@@ -41,8 +41,8 @@ type Options struct {
 	// NoSync does not wait until the output is on the disk. After a crash of the machine
 	// the output may be damaged.
 	NoSync bool
-	// Resume goes on with what an interrupted run of the same conversion has written; nil
-	// begins anew, and leaves nothing behind after a failure.
+	// Resume continues from what an interrupted run of the same conversion has written; nil starts
+	// over, and leaves nothing behind after a failure.
 	Resume *Resume
 	// FailOnOverflow fails a conversion in which a finite number becomes infinite; an
 	// existing output file stays unchanged.

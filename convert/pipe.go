@@ -52,7 +52,7 @@ func (p *Plan) onePass() error {
 		}
 	}
 	if led != 0 {
-		return wire.ErrUsage.Errorf("several tensors come from one, so it cannot be written in one pass")
+		return wire.ErrUsage.Errorf("several tensors are made from one, so it cannot be written in one pass")
 	}
 	return nil
 }

@@ -320,7 +320,7 @@ func (p *Plan) castTarget() tensor.DType {
 // numbers.
 func castable(i *tensor.Info) (*quant.Weight, error) {
 	if i.DType == tensor.F64 {
-		return nil, wire.ErrUnsupported.Errorf("F64 is not cast: it would be rounded twice")
+		return nil, wire.ErrUnsupported.Errorf("F64 is not cast, because it would be rounded twice")
 	}
 	return quant.Cast(i)
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
-// A Resume keeps what an interrupted conversion has written, beside a journal, and lets the
-// same conversion go on with it. What was written is read again and compared with the digests
-// of the journal; what differs is written again.
+// A Resume keeps what an interrupted conversion has written, beside a journal, and lets the same
+// conversion go on with it. The output so far is read and compared with the digests of the journal;
+// ranges that differ are written again.
 type Resume struct {
-	// Key seals the journal. Whoever has it can make [Plan.Write] publish other bytes, so it
-	// must be secret from others and the same for the next run: at least 16 bytes.
+	// Key seals the journal. Anyone who knows it can make [Plan.Write] publish other bytes, so it
+	// must be secret, and the same for the next run: at least 16 bytes.
 	Key []byte
 	// Job is what the output depends on besides the files of the model and the layout of the
 	// output, by name: options that change numbers, other inputs, the version of the program.
@@ -137,7 +137,7 @@ func (r *resumption) close() error {
 	return r.log.Close()
 }
 
-// prepare gives the files their sizes. What nothing can be said of is emptied first.
+// prepare gives the files their sizes. Ranges that are not known to be written are emptied first.
 func (r *resumption) prepare(p *Plan, files []*os.File) error {
 	for i, f := range files {
 		info, err := f.Stat()
@@ -269,7 +269,7 @@ type notes struct {
 	saw    [4]int64
 }
 
-// result returns what is told of how a conversion went on; nil if there was nothing.
+// result returns how a conversion was resumed; nil if it was not.
 func (r *resumption) result() *Resumed {
 	if r == nil || !r.old && r.Anew == "" {
 		return nil

@@ -29,7 +29,7 @@ func otherJob(d *journal.Differs) error {
 		}
 		text += fmt.Sprintf("; %s is %s, and was %s", wire.Quote(d.Now[i].Name), factText(d.Now[i].Value), factText(d.Was[i].Value))
 	}
-	return wire.ErrUsage.Errorf("what is unfinished there is of another job%s: give what it was to go on with it, or leave %s out, which removes it", text, wire.OptionResume)
+	return wire.ErrUsage.Errorf("the unfinished output there belongs to another job%s: repeat that job to resume it, or leave out %s to remove it", text, wire.OptionResume)
 }
 
 // layoutFact names the digest of what the plan will do.
@@ -63,7 +63,7 @@ func (p *Plan) facts() ([]journal.Fact, error) {
 	seen := map[string]bool{} // files of the model, each of which is open
 	parser.Stamps(p.m, stamp.Of, func(name, text string) {
 		if text == "" && failed == nil {
-			failed = wire.ErrUnsupported.Errorf("file %s: its source says nothing by which its content can be known again, so that nothing can be resumed: download it first, or leave %s out", wire.Quote(name), wire.OptionResume)
+			failed = wire.ErrUnsupported.Errorf("file %s: its source states nothing that identifies its content, so the job cannot be resumed: download it first, or leave %s out", wire.Quote(name), wire.OptionResume)
 		}
 		if key := name + "\n" + text; !seen[key] {
 			seen[key] = true

@@ -310,7 +310,7 @@ func harm(t *testing.T, random *rand.Rand, dir string) string {
 	return what
 }
 
-// What is unfinished of another conversion is refused, by what differs, and left as it is.
+// The unfinished output of another conversion is refused, with the difference, and left unchanged.
 func TestAJournalOfAnotherJobIsRefused(t *testing.T) {
 	c := resumables(t)["copied"]
 	dir := t.TempDir()
@@ -331,14 +331,14 @@ func TestAJournalOfAnotherJobIsRefused(t *testing.T) {
 		}
 		sameFiles(t, what, contentOf(t, dir), before)
 	}
-	// Somebody else's journal says nothing.
+	// A journal of another user is ignored.
 	stranger := runOnce{resumable: c, resume: &convert.Resume{Key: []byte("another user has this"), Job: secret.Job}}
 	got, _, err := stranger.write(t, target)
 	if err != nil || got.Resumed == nil || got.Resumed.Kept != 0 || !strings.Contains(got.Resumed.Anew, "another user") {
 		t.Errorf("%+v, %v", got, err)
 	}
-	// Where it has no mark either, it may be somebody's, and stays. A journal that is sealed shows
-	// whose it is: what was copied is gone on with.
+	// Where it has no mark either, it may be somebody's, and stays. A sealed journal shows its
+	// owner, so a copied output is resumed.
 	copied := t.TempDir()
 	dir = t.TempDir()
 	if _, _, err := first.write(t, filepath.Join(dir, "out")); err == nil {

@@ -129,7 +129,7 @@ func TestFilesOfASplitModelAreKept(t *testing.T) {
 	}
 }
 
-// llama-gguf-split counts dimensions as ggml does: those of one before the others are none.
+// llama-gguf-split counts dimensions as ggml does: leading dimensions of one do not count.
 func TestSplitLeavesDimensionsOfOneOut(t *testing.T) {
 	b := converttest.Account(t)
 	shapes := map[string][]int64{"a": {1, 32}, "b": {1, 1, 1}, "c": {32, 1}, "d": {2, 1, 32}}

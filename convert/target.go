@@ -35,8 +35,8 @@ func (p *Plan) placeOptions(force, folder bool) output.Options {
 	return o
 }
 
-// isTensorFile reports whether a name in a folder is that of weights. Other files of a folder
-// are known by their names alone.
+// isTensorFile reports whether a name in a folder is that of weights. Other files of a folder are
+// recognized by their names.
 func isTensorFile(name string) bool { return isWeights(name) && path.Ext(name) != ".json" }
 
 // former returns the weights that this command has written under the same stem with another

@@ -31,7 +31,7 @@ func TestAFIFOIsNeverWritten(t *testing.T) {
 	}
 }
 
-// What is written has the mode that any new file has.
+// Outputs have the mode of any new file.
 func TestTheUsualUmask(t *testing.T) {
 	old := syscall.Umask(0o027)
 	defer syscall.Umask(old)
@@ -49,7 +49,7 @@ func TestTheUsualUmask(t *testing.T) {
 	}
 }
 
-// Two runs for one target: the second is told, and the first is not harmed.
+// Of two runs for one target, the second gets an error, and the first is not harmed.
 func TestATargetIsWrittenByOneRunAtATime(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, ".out.amn-partial"))

@@ -13,8 +13,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
-// An archive in which one byte of any member is wrong is refused, as Verify
-// refuses it, whatever the tensors that are asked for.
+// An archive with one wrong byte in any member is refused, as by Verify, whichever tensors are
+// converted.
 func TestEveryByteOfAnArchiveIsVerified(t *testing.T) {
 	tries := effort.Of(100, 400)
 	if testing.Short() {

@@ -36,8 +36,8 @@ func (a *narrow) WriteAt(p []byte, off int64) (int, error) {
 	return a.Memory.WriteAt(p, off)
 }
 
-// Two workers at a time are let into a file, and a failure of any write is the
-// end, also of those that wait to be let in.
+// At most two workers write to a file at a time, and a failed write ends all, including those that
+// wait.
 func TestAFileHasTwoWritersAtATime(t *testing.T) {
 	m, b := converttest.Open(t, "../testdata/demo/llama-fp8")
 	want := converttest.Run(t, b, m, convert.Options{Threads: 1})

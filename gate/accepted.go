@@ -120,7 +120,7 @@ const (
 	leftOut // by [Gate.Exclude]: neither judged nor refused
 )
 
-var errNotJudged = wire.ErrInternal.Errorf("the judgement did not come to its end")
+var errNotJudged = wire.ErrInternal.Errorf("the judgement was not completed")
 
 // Acceptance returns the acceptance of the file. ok is false for a file that is not
 // accepted, and for one whose bytes were not digested: a gate that hands acceptances on

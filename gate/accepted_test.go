@@ -18,7 +18,7 @@ import (
 
 const emptyModel = "\x02\x00\x00\x00\x00\x00\x00\x00{}"
 
-// What no judgement made is refused, whatever it says of itself.
+// A verdict that no judgement made is refused, whatever its fields say.
 func TestTheZeroVerdictIsRefused(t *testing.T) {
 	for name, v := range map[string]*gate.Verdict{
 		"zero": {}, "filled in": {Name: "m", SHA256: strings.Repeat("0", 64), Verified: true, Format: "safetensors"}, "harmless": {Harmless: "text"}, "excluded": {Excluded: true}, "error": {Err: errors.New("x")},
@@ -99,7 +99,8 @@ func TestAnAcceptanceNamesWhatWasJudged(t *testing.T) {
 	}
 }
 
-// What ended early is refused: unreadable bytes, a panic, an excluded file, a folder's link.
+// A judgement that ended early is a refusal: unreadable bytes, a panic, an excluded file, a
+// folder's link.
 func TestOnlyTheEndOfAJudgementAccepts(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()

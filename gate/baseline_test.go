@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// What no exception may set aside no baseline keeps.
+// A baseline does not keep refusals that no exception may ignore.
 func TestABaselineKeepsOnlyWhatAnExceptionMayIgnore(t *testing.T) {
 	for _, c := range []struct {
 		what, name, data string

@@ -46,7 +46,7 @@ func modelUnchanged(m tensor.Model) (failed error) {
 	return failed
 }
 
-// changed is the refusal of a file that changed, or nil if how says nothing.
+// changed returns the refusal of a file that changed, or nil if how is empty.
 func changed(how string) error {
 	if how == "" {
 		return nil
@@ -54,8 +54,8 @@ func changed(how string) error {
 	return wire.At("gate", "", wire.NoOffset, wire.ErrMismatch.WithRule("file.changed").Errorf("the file changed while it was judged: %s", how))
 }
 
-// checkUnchanged refuses a file that changed. What was found in it stays the reason if it is
-// forbidden: the bytes were there.
+// checkUnchanged refuses a file that changed. A forbidden finding stays the reason, because those
+// bytes were in the file.
 func (v *draft) checkUnchanged() {
 	if v.unchanged == nil || v.Class() == wire.Forbidden {
 		return

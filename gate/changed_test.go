@@ -110,7 +110,7 @@ func (f *lateWriter) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// A host that opens the file itself is told the same.
+// A host that opens the file itself gets the same answer.
 func TestAFileOfAHostThatChangesIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.safetensors")
 	model := header(uint64(len(oneTensor)), oneTensor) + "\x00\x00\x00\x00"

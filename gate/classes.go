@@ -63,7 +63,7 @@ func fitsVersion(s *vm.ClassSet, demand string) error {
 	return fmt.Errorf("%q says nothing about a version (>=, <=, ==, >, <)", demand)
 }
 
-// compareVersions compares as many parts of a version as the other states.
+// compareVersions compares only the parts of a version that the other version states.
 func compareVersions(have, want string) (sign int, ok bool) {
 	a, b := strings.Split(have, "."), strings.Split(want, ".")
 	for i, part := range b {

@@ -81,7 +81,7 @@ func (s *subject) checkPrefix(b *limits.Budget, head []byte, sized bool) (out ea
 	return r.early(out.said.err, sized)
 }
 
-// early is what an error says of a file that was judged by its beginning.
+// early returns the verdict of an error about a file that was judged by its beginning.
 func (r *prefixReader) early(err error, sized bool) early {
 	if r.missed {
 		return early{more: true}

@@ -24,8 +24,8 @@ func framed(text string) string {
 	return string(out)
 }
 
-// What packs a model is refused by what has come, by the rule that refuses the whole;
-// what could still be accepted is not.
+// A packed model is refused from its first bytes by the rule that refuses the whole file, and not
+// before it is certain.
 func TestArchivesAreRefusedWhileTheyArrive(t *testing.T) {
 	rest := strings.Repeat("x", 1<<20)
 	noise := member{"noise.safetensors", header(uint64(61), `{"a":{"dtype":"U8","shape":[1048576],"data_offsets":[0,1048576]}}`[:61]) + rest}

@@ -49,7 +49,7 @@ func TestAVerdictDoesNotDependOnTheMachine(t *testing.T) {
 	}
 }
 
-// verdicts is a digest of what the gate says of every small file of the corpus.
+// verdicts returns a digest of the gate's verdicts on every small file of the corpus.
 func verdicts(t *testing.T, how string) string {
 	type one struct {
 		name, json string

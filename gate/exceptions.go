@@ -60,8 +60,8 @@ func byName(r *Refusal) bool {
 	return r.Rule == unlookedRule || r.Group == "" && limits.IsFinding(r.Rule)
 }
 
-// exceptions finds among the exceptions of a policy those that a file may have: a baseline
-// has thousands, and a folder as many refusals.
+// exceptions indexes the exceptions of a policy, because a baseline may have thousands and a folder
+// as many refusals.
 type exceptions struct {
 	list []Exception
 

@@ -61,8 +61,8 @@ func streamed(t *testing.T, text, name string) string {
 	return ""
 }
 
-// A ZIP archive that its first member refuses is refused for that when it is whole,
-// too, wherever in the member's header the reason stands, and though its end is missing.
+// A complete ZIP archive with a bad first member is refused for that member, like a truncated one,
+// wherever in the member's header the reason is.
 func TestTheFirstMemberIsJudgedBeforeTheEndRecord(t *testing.T) {
 	for _, n := range []int{1, 40, 70, 300, 4000, 5000} {
 		name := strings.Repeat("n", n-1) + "\x01"

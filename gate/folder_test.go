@@ -128,7 +128,7 @@ func TestVerdictsOfFoldersByTheirFiles(t *testing.T) {
 	}
 }
 
-// Texts alone are accepted of whoever says that they need no model with them.
+// A set of texts is accepted if the sender says that no model is needed.
 func TestTextsAreAcceptedWithoutAModelOnRequest(t *testing.T) {
 	texts := map[string]string{"config.json": "{}", "README.md": "# a\n"}
 	for beside, class := range map[bool]wire.Class{false: wire.Unsupported, true: wire.OK} {

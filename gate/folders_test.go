@@ -17,8 +17,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// folders in each of which a pickle lies that runs something: packed, linked, or
-// under a name that a scan could pass over.
+// folders, each with a pickle that runs code: packed, linked, or under a name that a scan could
+// skip.
 func liveFolders(t *testing.T) map[string]map[string]string {
 	one := member{"model.bin", evil}
 	hard := func() string {
@@ -109,7 +109,7 @@ func TestFoldersWithALivePickleFail(t *testing.T) {
 	}
 }
 
-// A name that is a digest is held against the content, wherever it stands.
+// A name that is a digest is compared with the content, in every folder.
 func TestNamesThatAreDigestsAreComparedWithTheContent(t *testing.T) {
 	git := func(data string) string {
 		s := sha1.Sum([]byte(fmt.Sprintf("blob %d\x00%s", len(data), data)))
@@ -153,7 +153,7 @@ func TestNamesThatAreDigestsAreComparedWithTheContent(t *testing.T) {
 	}
 }
 
-// What lies beside a model, and asks for code.
+// Files beside a model that ask for code.
 func TestTextsBesideAModelAreJudged(t *testing.T) {
 	root := lay(t, map[string]string{
 		"chat_template.jinja": "{{ ''.__class__ }}", "config.json": `{"auto_map": {"AutoModel": "modeling_x.M"}}`, "modeling_x.py": "import os\n",

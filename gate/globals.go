@@ -155,9 +155,9 @@ func (p *Policy) excused(r *vm.Report) map[int64]bool {
 	return at
 }
 
-// excusesEvent reports whether the policy allows what a pickle asks for. A global that is
-// allowed by name may be called, given a state and changed in any way. What the call of
-// its result asks for is not known by its name.
+// excusesEvent reports whether the policy allows what a pickle asks for. A global that is allowed
+// by name may be called, given a state and changed in any way. Its name does not say what a call of
+// its result does.
 func (p *Policy) excusesEvent(e *vm.Event) bool {
 	g := e.On.Global()
 	how := p.allows(g)

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 )
 
-// Names are whole and exact in a verdict's JSON: of a file, and of what is in an archive. What is
-// not seen is escaped, and what is not UTF-8 has its bytes besides.
+// Names are whole and exact in a verdict's JSON: of a file, and of what is in an archive. Invisible
+// characters are escaped, and names that are not UTF-8 also have their bytes.
 func TestTheNamesOfAVerdictAreExact(t *testing.T) {
 	long := strings.Repeat("x", 90) + "/" + strings.Repeat("y", 8)
 	names := []string{"a.txt", "a\u202e.txt", "a\U000e0041.txt", long + "1", long + "2"} // a tar has no other

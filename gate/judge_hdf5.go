@@ -76,8 +76,8 @@ func (o *opened) attribute(t hdf5.Text) ([]tensor.Finding, error) {
 	return found, wire.At(hdf5.Format, where, t.Off, err)
 }
 
-// holdsObjects reports whether an attribute says of a list that PyTables unpickles its elements:
-// any kind but those of texts, and FLAVOR in files of its first versions.
+// holdsObjects reports whether an attribute makes PyTables unpickle the elements of a list: any
+// kind except texts, and FLAVOR in files of its first versions.
 func (o *opened) holdsObjects(t hdf5.Text) bool {
 	if t.Name != "PSEUDOATOM" && t.Name != "FLAVOR" {
 		return false

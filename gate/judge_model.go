@@ -14,8 +14,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
-// judgeModel judges a model with its bodies, or says why the file is none although it had
-// to be one.
+// judgeModel judges a model and its data, or returns why the file is not a model although it had to
+// be one.
 func judgeModel(b *limits.Budget, o *opened) (out report, err error) {
 	if o.model == nil {
 		out.err = o.why

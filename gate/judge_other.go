@@ -89,14 +89,14 @@ func (o *opened) besideModel(what string) report {
 	return out
 }
 
-// checkPlace looks at what is no text, such as a model, where git runs a file, or reads its
-// configuration: a shell steps over the lines that it does not understand.
+// checkPlace checks files other than texts, such as models, in the places where git runs a file or
+// reads its configuration: a shell ignores lines that it does not understand.
 func (o *opened) checkPlace(out report) report {
 	if out.err != nil || out.harmless != "" || out.beside || o.s.policy.Sidecars == SidecarsSkip {
 		return out
 	}
 	text := sidecar.Text{Name: o.s.hint.Name, R: o.r, Size: o.s.size, Beside: o.s.hint.near}
-	if text.Beside == nil { // the name alone says nothing: it may be a model's
+	if text.Beside == nil { // the name is not enough: it may be a model's
 		text.Beside = func(string) bool { return false }
 	}
 	if !text.ForGit() {

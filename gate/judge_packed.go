@@ -62,8 +62,8 @@ func newUnpacking(o *opened, k *unpack.Kind) *unpacking {
 	return &unpacking{o: o, k: k, out: report{format: k.Name, verified: true, summed: true, contents: []Content{}}}
 }
 
-// judgePacked judges what packs other files: each content as a file of its own, under the
-// account of the wrapper.
+// judgePacked judges each content of a wrapper like a separate file, under the account of the
+// wrapper.
 func judgePacked(_ *limits.Budget, o *opened) (report, error) {
 	k := unpack.Named(o.as.Kind)
 	if err := o.s.policy.allowsFormat(packed(o.id.Named, k)); err != nil {
@@ -243,7 +243,7 @@ func (u *unpacking) judgeContent(i unpack.Item) error {
 	return u.add(v)
 }
 
-// add adds what the policy says of a content to the report of its wrapper.
+// add adds the policy's decision about a content to the report of its wrapper.
 func (u *unpacking) add(v *draft) (err error) {
 	add := func(c Content) {
 		if err == nil {

@@ -82,7 +82,7 @@ func (o *opened) scan() *pth.Report {
 	return pth.ScanKnown(o.account, o.r, o.s.size, o.id.Known(), o.s.policy.refusal)
 }
 
-// onPickles adds to a report what the policy says of all pickles.
+// onPickles adds the policy's decision about pickles to a report.
 func (p *Policy) onPickles(out report, found *pth.Report) report {
 	switch wire.ClassOf(out.err) {
 	case wire.Internal, wire.Forbidden:

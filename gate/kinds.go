@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 )
 
-// An around returns the kinds of the folder that is so many folders above that of a file; known is
-// false if it cannot be listed.
+// An around returns the kinds of a folder that is the given number of levels above the folder of a
+// file; known is false if it cannot be listed.
 type around func(up int) (f sidecar.Folder, known bool, err error)
 
 // maxKinds bounds how many folders a walk remembers.
@@ -17,8 +17,8 @@ const maxKinds = 256
 // kinds remembers the kinds of the folders of a walk.
 type kinds struct{ of map[string]sidecar.Folder }
 
-// around returns the kinds of a folder of a walk and of those above it. What cannot be listed is
-// not known.
+// around returns the kinds of a folder of a walk and of those above it. A folder that cannot be
+// listed has no known kind.
 func (k *kinds) around(dir string, parent func(string) string, list func(string) ([]fs.DirEntry, error)) around {
 	return func(up int) (sidecar.Folder, bool, error) {
 		in := dir

@@ -16,8 +16,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// What is not explained is refused: a member that was invented on the spot and could name
-// something, in every text of every kind of folder, by the default too. Words pass.
+// An unknown member whose value could name something is refused in every text of every kind of
+// folder, also by the default policy. Words pass.
 func TestAnInventedMemberIsRefusedInEveryKindOfFolder(t *testing.T) {
 	texts := 0
 	for _, k := range sidecar.Kinds() {
@@ -56,9 +56,9 @@ func TestAnInventedMemberIsRefusedInEveryKindOfFolder(t *testing.T) {
 	}
 }
 
-// A folder is of a kind by the files that its library knows it by, and its parts are too. Weights
-// alone are a kind; a text with members in any other folder is told, and refused by upload and
-// strict.
+// The files that a library looks for decide the kind of a folder and of its parts. A folder with
+// only weights is a kind; a configuration in any other folder is reported, and refused by upload
+// and strict.
 func TestAFolderHasAKindOrItsTextsAreReported(t *testing.T) {
 	header := `{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`
 	model := []byte(string(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))) + header + "\x01\x02\x03\x04")
@@ -108,8 +108,8 @@ func TestAFolderHasAKindOrItsTextsAreReported(t *testing.T) {
 	}
 }
 
-// A model of skops is of a kind by its own name, wherever it lies: its schema is no text that nothing
-// reads. The same archive of another name is none.
+// A model of skops is of a kind by its own name, wherever it lies: its schema is no text that
+// nothing reads. The same archive under another name has no kind.
 func TestTheNameOfAnArchiveDecidesItsKind(t *testing.T) {
 	var model bytes.Buffer
 	z := zip.NewWriter(&model)

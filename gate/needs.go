@@ -15,7 +15,7 @@ type Need struct {
 }
 
 // Needs lists what the pickles of a file ask for that its policy does not allow, by name,
-// in the order of the file. What stands in an archive is not among it.
+// in the order of the file. Members of an archive are not included.
 func (v *Verdict) Needs() (list []Need) {
 	if v == nil {
 		return nil

@@ -63,8 +63,7 @@ func TestLearnedPoliciesAdmitNoHostileFile(t *testing.T) {
 	}
 }
 
-// The names that a pickle asks for are told at once, and what no policy allows is said to
-// be so.
+// All names that a pickle needs are listed at once, and marked if no policy can allow them.
 func TestNeedsOfAPickle(t *testing.T) {
 	v, _ := check(t, gate.Gate{}, "\x80\x02cmy.module\nA\n)\x81}b0cmy.module\nB\nK\x01\x85R0cos\nsystem\n)R.", gate.Hint{Name: "m.pkl"})
 	var got []string

@@ -34,8 +34,8 @@ func (c *tallied) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// often returns how often data[from:to] was read. What crosses the border of two buffers is
-// read with both.
+// often returns how often data[from:to] was read. A read that crosses the border of two buffers
+// uses both.
 func (c *tallied) often(from, to int) float64 {
 	sum := 0
 	for _, n := range c.times[from:to] {
@@ -44,7 +44,7 @@ func (c *tallied) often(from, to int) float64 {
 	return float64(sum) / float64(to-from)
 }
 
-// counting judges a file under a reader that counts, which nothing stands between.
+// counting judges a file through a counting reader, with no cache in between.
 func counting(t *testing.T, data []byte, h gate.Hint) *tallied {
 	t.Helper()
 	c := &tallied{data: data, times: make([]byte, len(data))}
@@ -59,7 +59,7 @@ func counting(t *testing.T, data []byte, h gate.Hint) *tallied {
 	return c
 }
 
-// Whatever a file is, nobody asks twice what it begins as.
+// The beginning of a file is identified only once, whatever the file is.
 func TestAFileIsIdentifiedOnce(t *testing.T) {
 	one := func(path string, data []byte, name string) {
 		for _, h := range []gate.Hint{{}, {Name: name}, {Name: name, Beside: true}, {Name: "m.bin", Beside: true}, {Name: "m.onnx", Beside: true}, {Name: "m.pkl"}} {
@@ -111,7 +111,7 @@ func TestEachStructureIsDecodedOnce(t *testing.T) {
 	}
 	npz := zipped(t, members...)
 	packed := zipped(t, append(members, member{"README.txt", "a note\n"})...)
-	broken := strings.Replace(npz, "a7.npy", "a7.npx", 1) // in its local header alone
+	broken := strings.Replace(npz, "a7.npy", "a7.npx", 1) // only in its local header
 	for _, c := range []struct {
 		what, name, data string
 		from, to         int // the structure

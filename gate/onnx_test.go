@@ -58,7 +58,7 @@ func TestModelsOfONNX(t *testing.T) {
 	}
 }
 
-// What runs code of a Keras model or of TorchServe's archive is in its texts.
+// Code that a Keras model or an archive of TorchServe runs is named in its texts.
 func TestArchivesWithCode(t *testing.T) {
 	lambda := `{"module": "keras.layers", "class_name": "Lambda", "config": {"function": {"class_name": "__lambda__", "config": {"code": "4w=="}}}}`
 	dense := `{"module": "keras.layers", "class_name": "Dense", "config": {"units": 1}}`

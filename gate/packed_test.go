@@ -45,8 +45,8 @@ func TestPoliciesAllowWhatModelsArePackedInByName(t *testing.T) {
 	}
 }
 
-// A compressed stream called .bin is no checkpoint: libraries call streams of their own so. What it
-// holds is judged, whatever the name.
+// A compressed stream called .bin is no checkpoint: libraries call streams of their own so. Its
+// content is judged, whatever its name.
 func TestStreamsCalledBinAreUnpacked(t *testing.T) {
 	words := strings.Repeat("a word\n", 300)
 	model := member{"model.safetensors", empty}

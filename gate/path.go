@@ -61,7 +61,7 @@ func (g *Gate) forWalk() *Gate {
 }
 
 // errEnough ends a walk early.
-var errEnough = errors.New("the caller asks for no more")
+var errEnough = errors.New("the caller stopped")
 
 // yieldVerdict yields a verdict about the file at path, and closes it.
 func (w *walk) yieldVerdict(path string, v *Verdict) error {

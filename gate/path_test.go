@@ -32,7 +32,7 @@ func lay(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// walked lists what a gate says of a path: "name: class rule".
+// walked lists a gate's verdicts on a path: "name: class rule".
 func walked(t *testing.T, g *gate.Gate, path string) (list []string) {
 	t.Helper()
 	b := limits.Policy{}.Budget(t.Context())

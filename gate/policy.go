@@ -50,7 +50,7 @@ type Pickle uint8
 
 // The decisions about pickles.
 const (
-	PickleSafe        Pickle = iota // they may ask for data alone, by our list
+	PickleSafe        Pickle = iota // they may contain only data, by our list
 	PickleWeightsOnly               // PyTorch's restricted loader must take them, too
 	PickleRefuse                    // none is accepted
 )
@@ -129,7 +129,7 @@ func (v *draft) applyPolicy() {
 		v.Err = v.severe()
 	}
 	if v.Err == nil && v.Unlooked != "" && !p.ReportUnlooked {
-		v.Err = &unlooked{wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("not looked at, and it could hold a model: %s", v.Unlooked))}
+		v.Err = &unlooked{wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("it was not read, and it could contain a model: %s", v.Unlooked))}
 	}
 	list, all := v.Refusals(), !v.unlistedRefusals
 	for i := range list {
@@ -304,7 +304,8 @@ func (p *Policy) Validate() error {
 	return nil
 }
 
-// word returns the name of a decision, or its number if it is none: a policy with it is not valid.
+// word returns the name of a decision, or its number if it is unknown; a policy with an unknown
+// decision is invalid.
 func word[T ~uint8](words []string, n T) string {
 	if int(n) < len(words) {
 		return words[n]

@@ -170,7 +170,7 @@ func parsePolicy(text []byte) (p Policy, err error) {
 		mine = mine || ours
 	}
 	if version == 1 && mine {
-		return p, fmt.Errorf("version 1 has limits alone: say version %d", PolicyVersion)
+		return p, fmt.Errorf("version 1 has only limits: write version %d", PolicyVersion)
 	}
 	if version < PolicyVersion {
 		p.Version = version

@@ -208,8 +208,7 @@ func readFields(text json.RawMessage, into map[string]*string) error {
 	return nil
 }
 
-// check rejects a change of a rule that is not a finding. What is wrong with a file
-// cannot be allowed by a policy.
+// check rejects a change of a rule that is not a finding. A policy cannot allow a defect of a file.
 func (c Change) check() error {
 	if _, ok := parseSeverity(c.Severity); !ok && c.Severity != "off" {
 		return fmt.Errorf("rule %s: severity %s is not one of off, note, warning, danger", wire.Quote(c.Rule), wire.Quote(c.Severity))

@@ -106,8 +106,8 @@ func TestSchemesMustBeAllowedByThePolicy(t *testing.T) {
 	}
 }
 
-// What Trainer of transformers writes passes under the set of its globals, and not
-// without; nothing else passes with it.
+// Files that transformers' Trainer writes are accepted with its set of globals, and refused without
+// it; the set admits nothing else.
 func TestTrainerArgumentsPassUnderTheirSet(t *testing.T) {
 	set := policy(t, `{"allow_globals": ["hf-trainer"]}`)
 	strict, _ := gate.Profile("strict")

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 )
 
-// What the beginning of a recipe's file is refused for, while it arrives, is a rule that refuses
-// the whole file: the sender, the policy and the bytes are asked in the same words.
+// A recipe's file that is refused while it arrives is refused by a rule that also refuses the whole
+// file, with the same message.
 func TestRecipesThatArriveAreRefusedByTheSameRule(t *testing.T) {
 	refused := 0
 	for _, r := range corpus.Gate() {

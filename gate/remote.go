@@ -8,7 +8,7 @@ import (
 
 // Remote makes a verdict from the JSON of another process that judged a file for this gate.
 // The hint has the name, the promise, and the digest of the file, which the caller has
-// computed: the other process is believed about these bytes under this policy alone. Any
+// computed: the other process is believed only about these bytes under this policy. Any
 // other answer is an error of class Internal. The verdict has no pickles; their globals
 // appear only in the texts of refusals.
 func (g *Gate) Remote(text []byte, size int64, h Hint) (*Verdict, error) {
@@ -51,7 +51,7 @@ func (g *Gate) remote(text []byte, size int64, h Hint, files []File) (*Verdict, 
 	}
 	ok := class == wire.OK
 	if in.Schema != Schema || class == wire.Differs || in.Accepted != ok || in.Accepted != (len(in.Refusals) == 0) || in.Excluded {
-		return nil, wire.ErrInternal.Errorf("no verdict that this program comes to")
+		return nil, wire.ErrInternal.Errorf("this program cannot have made this verdict")
 	}
 	policy, err := g.policyDigest()
 	if err != nil {
@@ -87,7 +87,7 @@ func (g *Gate) remote(text []byte, size int64, h Hint, files []File) (*Verdict, 
 		d.Err = &inside{elsewhere{class, in.Refusals[0].Text}}
 	}
 	v := d.conclude(true)
-	// What this process knows is written by it, and each member once.
+	// This process writes the members that it knows itself, each once.
 	in.Class, in.Exit, in.Status, in.Accepted = v.Class().String(), v.Class().ExitCode(), v.Class().HTTPStatus(), v.Accepted()
 	in.Acceptance, _ = v.Acceptance()
 	v.remote, err = json.Marshal(in)

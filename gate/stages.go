@@ -50,7 +50,7 @@ type opened struct {
 	why     error           // why it is not opened as a model
 }
 
-// A report is what a judge says of a subject. A wrapper's includes what was said of its
+// A report is the result of a judge for a subject. The report of a wrapper includes those of its
 // contents, each under the policy for its name.
 type report struct {
 	err                error // what is wrong, nil for nothing
@@ -191,7 +191,7 @@ func (o *opened) close() {
 	}
 }
 
-// draft is where the policy begins: what was reported of the subject.
+// draft has what was reported about the subject, before the policy decides.
 func (s *subject) draft(r report) *draft {
 	v := s.gate.draft(s.hint.Name)
 	v.asked = asked{s.hint.Promised, s.hint.Beside}

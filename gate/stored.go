@@ -62,7 +62,7 @@ func (v *draft) checkDigestName(b *limits.Budget, r io.ReaderAt) error {
 	}
 	if got != want {
 		v.Harmless = ""
-		v.Err = wire.At("gate", "", wire.NoOffset, wire.ErrChecksum.WithRule("gate.digest-name").Errorf("its name says that its digest is %s, and it is %s", want, got))
+		v.Err = wire.At("gate", "", wire.NoOffset, wire.ErrChecksum.WithRule("gate.digest-name").Errorf("its name states the digest %s, but its digest is %s", want, got))
 	}
 	return nil
 }

@@ -68,9 +68,9 @@ func (g *Gate) Stream(b *limits.Budget, size int64, h Hint) *Stream {
 	}
 }
 
-// Write takes the next bytes. It returns [ErrRefused] once the file is refused, and then
-// takes no more. Any other error means that the context ended, or that more bytes came than
-// were announced.
+// Write takes the next bytes. It returns [ErrRefused] once the file is refused, and then accepts no
+// more bytes. Any other error means that the context ended, or that more bytes came than were
+// announced.
 func (s *Stream) Write(p []byte) (n int, err error) {
 	if s == nil || s.s == nil {
 		return 0, errNoStream
@@ -79,7 +79,7 @@ func (s *Stream) Write(p []byte) (n int, err error) {
 		return 0, ErrRefused
 	}
 	if int64(len(p)) > s.s.size-s.came {
-		return 0, wire.ErrUsage.Errorf("more than the %d bytes that were said to come", s.s.size)
+		return 0, wire.ErrUsage.Errorf("more than the %d bytes that were announced", s.s.size)
 	}
 	for rest := p; !s.looked && len(rest) > 0; {
 		part := rest[:min(len(rest), s.next-len(s.head))]

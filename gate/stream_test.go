@@ -35,7 +35,7 @@ func header(n uint64, text string) string {
 	return string(binary.LittleEndian.AppendUint64(nil, n)) + text
 }
 
-// What cannot become a file that is accepted costs kilobytes of ten gigabytes.
+// An upload that cannot be accepted is refused after kilobytes, even if it has ten gigabytes.
 func TestStreamsRefuseRubbishAtOnce(t *testing.T) {
 	const size = 10 << 30
 	long := header(60<<20, `{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},`)

@@ -83,7 +83,7 @@ func TestDigestsAreComputedWhileTheFileIsRead(t *testing.T) {
 			v.Close()
 			b.Close()
 		}
-		const heads = 256 << 10 // what is looked at besides, and twice
+		const heads = 256 << 10 // parts that are read additionally, and twice
 		if most := int64(len(data)) + heads; read[1] > most || read[1] > max(read[0]+heads, most) {
 			t.Errorf("%s of %d bytes: %d read, without the digest %d", what, len(data), read[1], read[0])
 		}

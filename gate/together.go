@@ -136,8 +136,8 @@ func nearIn(files fs.FS, file string) func(string) bool {
 	}
 }
 
-// whyNotOpenedIn is [walk.whyNotOpened] for a file system whose links are never followed. What
-// cannot be found, no loader opens either.
+// whyNotOpenedIn is [walk.whyNotOpened] for a file system whose links are never followed. Loaders
+// cannot open a missing file either.
 func whyNotOpenedIn(files fs.FS, file string) func(string) error {
 	return func(name string) error {
 		info, err := fs.Stat(files, path.Join(path.Dir(file), name))

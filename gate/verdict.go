@@ -70,8 +70,8 @@ type Verdict struct {
 	dirHash          string         // of a folder, if its files have digests
 }
 
-// BesideModel reports whether the file is none that a loader takes for a model: it is harmless, or
-// it is a text that says something of itself.
+// BesideModel reports whether no loader takes the file for a model: it is harmless, or it belongs
+// beside a model, such as a configuration.
 func (v *Verdict) BesideModel() bool {
 	return v != nil && (v.Harmless != "" || v.beside)
 }

@@ -82,7 +82,7 @@ func deflated(t testing.TB, data string) string {
 	return squeezed(t, data, func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) })
 }
 
-// zstded is a frame of blocks that stand as they are, or of one repeated byte.
+// zstded is a frame of raw blocks, or blocks of one repeated byte.
 func zstded(data string) string {
 	const most = 128 << 10
 	out := "\x28\xb5\x2f\xfd\x00\x38"
@@ -110,7 +110,7 @@ const (
 	evilLZMA = "XQAAgAD//////////wAxm8rGsnxl39+RWZ+x1n4tcWoFcVZM8vMol///mM4AAA=="
 )
 
-// What packs a pickle that runs something, and what the verdict names.
+// Packings of a pickle that runs code, with the name in the verdict.
 func TestPackedContentIsJudgedLikeAPlainFile(t *testing.T) {
 	one := member{"inner/model.bin", evil}
 	read := member{"README.md", "a note\n"}

@@ -34,8 +34,8 @@ func use(t *testing.T, b *limits.Budget, name string, m tensor.Model, err error)
 	return true
 }
 
-// A host that keeps one account for all of its models does not run dry: what a model held is
-// back when it is closed, and what a file held that is no model is back at once.
+// A host can keep one account for all of its models: closing a model returns its memory, and a file
+// that is not a model returns it at once.
 func TestAClosedModelHoldsNoMemory(t *testing.T) {
 	dir := t.TempDir()
 	for _, format := range corpus.Formats() {

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
-// What a small file costs from its first byte to its last tensor: detection,
-// decoding, and the account.
+// The cost of a small file from its first byte to its last tensor: detection, decoding, and the
+// account.
 func BenchmarkDecode(b *testing.B) {
 	for _, name := range []string{"model.safetensors", "tiny.gguf", "weights.npz"} {
 		data, err := os.ReadFile("../testdata/demo/" + name)

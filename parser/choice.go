@@ -63,8 +63,8 @@ func choose(b *limits.Budget, d *folder, all []entry) (chosen []entry, note *ten
 	return one, nil, err
 }
 
-// oneFile returns the file of a folder without anything but a file of weights and an index
-// that lists this file alone: every program reads the same tensors.
+// oneFile returns the weight file of a folder that has only this file and an index that lists only
+// this file: every program reads the same tensors.
 func oneFile(b *limits.Budget, d *folder, all []entry) ([]entry, error) {
 	if len(all) != 2 {
 		return all, nil

@@ -174,7 +174,7 @@ func TestNamedWeightsLieInTheirFolder(t *testing.T) {
 	}
 }
 
-// A link to a folder is the folder, wherever it is named.
+// A link to a folder is treated as the folder.
 func TestALinkedFolderIsAFolder(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need a privilege there")

@@ -123,7 +123,7 @@ func TestDetectKnowsEveryHonestFile(t *testing.T) {
 	}
 }
 
-// What people have instead of a model, by the row of Recognized that names it.
+// Files that people have instead of a model, by the row of Recognized that names them.
 func TestFilesThatAreNotModelsAreNamed(t *testing.T) {
 	zeros := strings.Repeat("\x00", 64)
 	cases := []struct{ name, what, data string }{
@@ -234,13 +234,13 @@ func TestALongHeaderIsSafetensors(t *testing.T) {
 	}
 }
 
-// What two loaders read as two things has no verdict.
+// A file that two loaders read as two formats has no verdict.
 func TestPolyglotsAreRefused(t *testing.T) {
 	inner := archiveContents(t, map[string]string{"archive/data.pkl": "\x80\x02}."})
 	comment := bytes.Clone(inner)
 	comment[len(comment)-2] = 5
 	comment = append(comment, "12345"...)
-	// The record lies across the edge of a read, wherever the edges are.
+	// The record crosses the edge of a read, for every position.
 	far := map[int][]byte{}
 	for n := 16350; n < 16400; n++ {
 		long := bytes.Clone(inner)
@@ -252,7 +252,7 @@ func TestPolyglotsAreRefused(t *testing.T) {
 	block := append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...)
 	tar := tarHeader("")
 	copy(tar, block[:100])
-	for i := 100; i < 512; i++ { // the header's own fields stand inside JSON's white space: not legal, but told first
+	for i := 100; i < 512; i++ { // the header's own fields look like JSON white space: invalid, but recognized first
 		if tar[i] == 0 {
 			tar[i] = ' '
 		}

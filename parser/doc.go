@@ -37,6 +37,5 @@ package parser
 //
 // # Panics
 //
-// A panic inside an operation, in this module or in the reader, becomes an error of class
-// Internal, and the files that the operation opened are closed. What it charged
-// is returned.
+// A panic inside an operation, in this module or in the reader, becomes an error of class Internal,
+// and the files that the operation opened are closed. Its charges are returned.

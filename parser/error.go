@@ -41,7 +41,7 @@ var (
 	ErrOverlap     error = wire.ErrOverlap     // two spans share bytes
 	ErrGap         error = wire.ErrGap         // bytes that belong to nothing
 	ErrAlign       error = wire.ErrAlign       // a span that is not aligned
-	ErrDuplicate   error = wire.ErrDuplicate   // a name or a key stands twice
+	ErrDuplicate   error = wire.ErrDuplicate   // a name or a key appears twice
 	ErrMismatch    error = wire.ErrMismatch    // two statements contradict each other
 	ErrTrailing    error = wire.ErrTrailing    // bytes after the end
 	ErrText        error = wire.ErrText        // text that is not valid

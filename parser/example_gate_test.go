@@ -35,8 +35,7 @@ func gate(host *limits.Budget) http.HandlerFunc {
 	}
 }
 
-// A gate in front of others: what is not accepted is answered with the status of
-// its class.
+// A gate in front of other handlers answers refused files with the status of their class.
 func Example_gate() {
 	host := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer host.Close()

@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
-// What README shows.
+// The example of README.
 func ExampleOpen() {
 	const path = "../testdata/demo/model.safetensors"
 

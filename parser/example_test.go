@@ -66,7 +66,7 @@ func Example() {
 	post([]byte("<!doctype html><title>Not found</title>"))
 	// Output:
 	// 200 safetensors, 1 tensors
-	// 422 truncated: safetensors: data at 0x41: file ends too early: the tensors end at 0x42, but the file at 0x41
+	// 422 truncated: safetensors: data at 0x41: file ends too early: the tensors end at 0x42, but the file ends at 0x41
 	// 415 unsupported: detect: at 0x0: not supported: this is an HTML page: the download got a web page instead of the file: check the address and whether it needs a login
 }
 
@@ -90,7 +90,7 @@ func ExampleDecode() {
 	// w F32 [1]
 }
 
-// What ended an operation, for a program: the class, the ceiling and the place.
+// A program can read why an operation ended: the class, the ceiling and the place.
 func ExampleClassOf() {
 	header := `{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`
 	data := append([]byte{byte(len(header)), 0, 0, 0, 0, 0, 0, 0}, header+"\x00\x00\x80\x3f"...)
@@ -111,7 +111,7 @@ func ExampleClassOf() {
 }
 
 // Many files under one account of a host: each has a child of it, with steps, ratios and a
-// deadline of its own. What a file held is returned whatever came of it.
+// deadline of its own. The memory of a file is returned in every case.
 func ExampleDecode_many() {
 	host := limits.Policy{MaxTotalBytes: 1 << 30, Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer host.Close()

@@ -13,8 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
-// What is no regular file is never opened: a FIFO would keep the program
-// waiting for ever.
+// Special files are never opened: a FIFO would block the program for ever.
 func TestSpecialFilesAreNeverOpened(t *testing.T) {
 	dir := put(t, t.TempDir(), map[string]string{
 		"set/model.safetensors.index.json":     index,

@@ -86,7 +86,7 @@ func TestTheHubsCacheIsHonest(t *testing.T) {
 	files[snap+"model-00002-of-00002.safetensors"] = blob(shard("b"), sum(shard("b")))
 	files[snap+"config.json"] = blob([]byte(`{"x":1}`), sum([]byte("x")))
 	files[snap+"vae/model.safetensors"] = "->../" + blob(shard("v"), sum(shard("v")))[2:]
-	// What no honest cache holds.
+	// Caches that the hub's client does not write.
 	files["models--org--m/refs/main"] = "secret"
 	files["models--other--n/blobs/"+sum(shard("n"))] = string(shard("n"))
 	files["secret"] = "secret"

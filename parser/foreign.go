@@ -163,7 +163,7 @@ func isKeras(h *head) bool { return looksZip(h) == yes && h.zipMembers().h5 > 0 
 func isZero(h *head) bool { return len(bytes.Trim(h.p, "\x00")) == 0 }
 
 // isHDF5 matches HDF5, also after bytes of its user: a text or the header of a MAT file, and
-// zeros. Of another content the gate looks for an HDF5 file behind it.
+// zeros. For other content, the gate looks for an HDF5 file after it.
 func isHDF5(h *head) bool {
 	const block = hdf5.UserBlock
 	if hasAnyMagic(h, hdf5.Magic) {

@@ -34,7 +34,7 @@ type Format struct {
 	Extensions []string // names that promise it: ".npz"
 }
 
-// Formats lists the formats of models: their content is told from all others.
+// Formats lists the formats of models, which their content identifies.
 func Formats() []Format {
 	var list []Format
 	for i := range kinds {
@@ -45,8 +45,8 @@ func Formats() []Format {
 	return list
 }
 
-// Graphs lists the other formats whose tensors are read: programs with their weights, which
-// are told by the name as well.
+// Graphs lists the other formats whose tensors are read: programs with their weights, which are
+// also recognized by the name.
 func Graphs() []Format {
 	var list []Format
 	for i := range kinds {
@@ -70,7 +70,7 @@ type Kind struct {
 	Judge      string   // the package that proves or refuses it, "" for what is only recognized
 }
 
-// Kinds lists the kinds of content that are told apart.
+// Kinds lists the kinds of content.
 func Kinds() []Kind {
 	var list []Kind
 	for i := range kinds {

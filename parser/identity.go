@@ -34,9 +34,9 @@ type Identity struct {
 	Promised string
 	// Named is the kind that the name promises, of models or not, "" for none.
 	Named string
-	// Proposals are the kinds that the file could be, in the order in which their judges
-	// are asked. The first that is sure, or that its judge proves, is what the file is.
-	// Without one it is a text, harmless, or of no known kind.
+	// Proposals are the kinds that the file could be, in the order of their judges. The first that
+	// is sure, or that its judge proves, is what the file is. Without one it is a text, harmless,
+	// or of no known kind.
 	Proposals []Proposal
 	// Err says why the file is not opened as a model, or is nil.
 	Err error
@@ -261,8 +261,8 @@ func (id *Identity) Note(b *limits.Budget, m tensor.Model) error {
 // download.
 func (id *Identity) Explain(err error) error { return explainTruncated(id.Name, err) }
 
-// Refusal returns why the file is not opened as a model: it is none, or the policy refuses
-// its format.
+// Refusal returns why the file is not opened as a model: it is not one, or the policy refuses its
+// format.
 func (id *Identity) Refusal(b *limits.Budget) error {
 	if id.Err != nil {
 		return id.Err
@@ -298,7 +298,7 @@ func (f *begun) ReadAt(p []byte, off int64) (int, error) {
 
 // packing returns the archive or compressed stream that the first bytes begin.
 func (h *head) packing() string {
-	if looksZip(h) == yes { // and nothing besides: its end is proven
+	if looksZip(h) == yes { // and nothing else: its end is checked
 		return "zip"
 	}
 	for i := range kinds {

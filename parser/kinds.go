@@ -25,7 +25,7 @@ const (
 	AsPickle                // as a pickle
 	AsPacked                // layer by layer: each content is judged by itself
 	AsGraph                 // by its structure; its tensors too, if there is a reader of them
-	AsText                  // as a text that may stand beside a model
+	AsText                  // as a text that may be beside a model
 	AsHarmless              // no loader takes it for a model
 )
 
@@ -114,7 +114,7 @@ var kinds = [...]kind{
 	{name: "trainer-state", title: "a trainer's state (trainer_state.json)", advice: beside, opens: AsText, fits: hasMembers("log_history|global_step"), judge: "internal/sidecar"},
 	{name: "modules", title: "a list of a pipeline's modules (modules.json)", advice: beside, opens: AsText, fits: whole(isModules), judge: "internal/sidecar"},
 
-	// What people have in place of a model, what packs models, graphs and pickles.
+	// Files that people have in place of a model, packings of models, graphs and pickles.
 	{name: "git-lfs", title: "a Git LFS pointer, not the file itself", advice: "run `git lfs pull` in its repository", opens: AsText, fits: startsWithWord("version https://git-lfs.github.com/spec/", "version https://hawser.github.com/spec/"), judge: "internal/sidecar"},
 	{name: "html", title: "an HTML page", advice: "the download got a web page instead of the file: check the address and whether it needs a login", opens: AsText, fits: startsWithWord("<!doctype html", "<html", "<head", "<body"), judge: "internal/sidecar"},
 	{name: "xml", title: "an XML document", advice: "storage services answer with one when they refuse a download: read it as text", opens: AsText, fits: startsWithWord("<?xml", "<error>"), judge: "internal/sidecar"},
@@ -149,8 +149,8 @@ var kinds = [...]kind{
 	{name: "zeros", title: "nothing but zeros at its beginning", advice: "a preallocated download that did not finish: fetch it again", fits: whole(isZero)},
 	{name: "text", title: "a text", advice: "look for the file itself", opens: AsText, fits: whole(isTextual), judge: "internal/sidecar"},
 
-	// What no error names: packings that a text may look like, archives of libraries with
-	// names of their own, and a pickle that only its reader tells from others.
+	// Kinds that no error names: packings that a text may look like, archives of libraries with
+	// names of their own, and pickles that only their reader recognizes.
 	{name: "zlib", title: "zlib data", opens: AsPacked, fits: ofBeginning(polyglot.IsZlib), exts: []string{".z", ".zlib"}, loaders: []string{"zlib", "joblib.load"}, judge: "internal/unpack"},
 	{name: "lzma", title: "LZMA data", opens: AsPacked, fits: ofBeginning(lzma.IsAlone), exts: []string{".lzma"}, loaders: []string{"lzma", "joblib.load"}, judge: "internal/unpack"},
 	{name: "nemo", title: "a model of NeMo", opens: AsPacked, exts: []string{".nemo"}, of: []string{"tar", "gzip"}, loaders: []string{"nemo"}, judge: "internal/unpack"},
@@ -158,7 +158,7 @@ var kinds = [...]kind{
 	{name: "skops", title: "a model of skops", opens: AsPacked, exts: []string{".skops"}, of: []string{"zip"}, loaders: []string{"skops.io.load"}, judge: "internal/unpack"},
 	{name: "joblib", title: "a pickle of joblib", opens: AsPickle, exts: []string{".joblib"}, loaders: []string{"joblib.load"}, judge: "parser/pth"},
 
-	// What no loader takes for a model. Its judge reads all of it.
+	// Content that no loader takes for a model. Its judge reads all of it.
 	{name: "empty", title: "an empty file", opens: AsHarmless, judge: "internal/polyglot"},
 	{name: "png", title: "a PNG image", opens: AsHarmless, judge: "internal/polyglot"},
 	{name: "jpeg", title: "a JPEG image", opens: AsHarmless, judge: "internal/polyglot"},

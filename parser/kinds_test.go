@@ -14,7 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
-// Whatever is told apart is one row: what other packages know of a kind is found by its name.
+// Each kind is one row, and other packages find their facts about a kind by its name.
 func TestEveryKindIsARowOfOneTable(t *testing.T) {
 	var names, harmless, packed []string
 	for _, k := range parser.Kinds() {
@@ -95,7 +95,7 @@ func TestAnIdentityProposes(t *testing.T) {
 	}
 }
 
-// What the first bytes say is what the whole file says, if it says anything.
+// The kind by the first bytes is the kind by the whole file, if it has one.
 func TestFirstBytesAndWholeFileAgreeOnTheKind(t *testing.T) {
 	for _, format := range corpus.Formats() {
 		for _, s := range corpus.Valid(format) {

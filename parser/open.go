@@ -94,7 +94,7 @@ func OpenFS(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, error) {
 // Verify reads the bodies of a model: checksums, real lengths and ratios of archive
 // members, the text rules of large arrays. A format without such checks passes at once.
 //
-// What that leaves in the model, such as findings, is charged until the model is closed.
+// Results that stay in the model, such as findings, are charged until the model is closed.
 func Verify(b *limits.Budget, m tensor.Model) error {
 	held := b.Holding()
 	if k, ok := m.(tensor.Keeper); ok {

@@ -151,8 +151,8 @@ func TestOpenReadsFilesAndFolders(t *testing.T) {
 	}
 }
 
-// A name may be any bytes, where the file system takes them. What leaves the
-// folder is another thing.
+// A name may be any bytes, where the file system takes them. Names that leave the folder are
+// refused.
 func TestNamesThatAreNotUTF8(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a\xff.safetensors")
@@ -267,8 +267,8 @@ func TestProgressCountsWhatIsRead(t *testing.T) {
 	}
 }
 
-// What the facade says of the corpus is what the parsers say, or that the
-// content is no model's: never that it is one.
+// For each file of the corpus the facade agrees with the parser, or says that the content is not a
+// model. It never accepts what the parser refuses.
 func TestOpenAgreesWithTheCorpus(t *testing.T) {
 	seen := 0
 	for _, f := range parser.Formats() {

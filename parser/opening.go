@@ -103,8 +103,8 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 	return m, found, err
 }
 
-// situate tells a model of one file what its folder says of it: where its data are, that it
-// is a piece of a set, and how the other files of its format are read.
+// situate gives a model of one file the facts from its folder: where its data is, that it is a
+// piece of a set, and how to read the other files of its format.
 func (d *folder) situate(b *limits.Budget, m tensor.Model, f *kind, file string) error {
 	if o, ok := m.(outsider); ok {
 		if err := o.Attach(b, d); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// The other models of a folder are those of the same format that a loader would
-// read; what is no model is none.
+// The other models of a folder are those of the same format that a loader would read; other files
+// do not count.
 func TestOthersAreTheModelsBesideAFile(t *testing.T) {
 	dir := put(t, t.TempDir(), map[string]string{
 		"a.safetensors":         string(shard("w")),

@@ -7,9 +7,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Stamps calls add for every open file of a model from Open, OpenFS or a Source, with what
-// tells its content from another: what its source says (see [tensor.Named]), or else what of
-// says of it as it was opened. The stamp is "" for a file of which nothing is known.
+// Stamps calls add for every open file of a model from Open, OpenFS or a Source, with an identity
+// of its content: the one of its source (see [tensor.Named]), or else the one that of returns for
+// the opened file. The stamp is "" for a file of which nothing is known.
 func Stamps(m tensor.Model, of func(fs.FileInfo) string, add func(name, stamp string)) {
 	eachOpen(m, func(o *openFile, now fs.FileInfo, err error) {
 		text := ""

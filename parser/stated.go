@@ -9,7 +9,7 @@ import (
 )
 
 // VerifySource compares the open files of a model with the digests that their source states,
-// such as a registry. What has not been read of them is read.
+// such as a registry. The parts that have not been read are read now.
 func VerifySource(b *limits.Budget, m tensor.Model) error {
 	return verifyStated(b, m, func(tensor.Stated) bool { return true })
 }

@@ -21,7 +21,7 @@ func members(d *strictjson.Decoder, read map[string]func() error) error {
 			return f()
 		}
 		if taken, folded := strictjson.Folded(name, known...); folded {
-			return d.Fail("", wire.ErrSyntax.Errorf("member %s, which some clients take for %s", wire.Quote(name), taken))
+			return d.Fail("", wire.ErrSyntax.Errorf("member %s, which some clients confuse with %s", wire.Quote(name), taken))
 		}
 		return nil
 	})

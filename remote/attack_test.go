@@ -20,7 +20,7 @@ import (
 
 type answerer = func(w http.ResponseWriter, r *http.Request, n int) bool
 
-// Content-Encoding is what other clients undo: what they load is not what would be read here.
+// Other clients decode a Content-Encoding, so they would load other bytes than are read here.
 func TestAnEncodedAnswerIsRefused(t *testing.T) {
 	for _, coding := range []string{"gzip", "br", "identity, gzip", "zstd"} {
 		h := newHub(t, demo)
@@ -36,7 +36,7 @@ func TestAnEncodedAnswerIsRefused(t *testing.T) {
 	}
 }
 
-// What an account does not see is bounded too: headers, and bodies that do not end.
+// Data that the account does not see is bounded too: headers, and endless bodies.
 func TestAnswersWithoutEnd(t *testing.T) {
 	endless := func(w http.ResponseWriter) {
 		for block := make([]byte, 64<<10); ; {
@@ -102,8 +102,8 @@ func TestASlowServerEndsAtTheDeadline(t *testing.T) {
 	}
 }
 
-// What is asked of an address may be a signature: no message has it, and no other host gets
-// it as the page that led there.
+// The query of an address may be a signature: no message contains it, and no other host gets it as
+// a referrer.
 func TestQueriesOfAddressesAreNotPassedOn(t *testing.T) {
 	for name, before := range map[string]answerer{
 		"busy": func(w http.ResponseWriter, _ *http.Request, _ int) bool { w.WriteHeader(500); return true },
@@ -142,8 +142,8 @@ func TestQueriesOfAddressesAreNotPassedOn(t *testing.T) {
 	}
 }
 
-// From https nothing leads to http, not where private addresses are allowed either: what
-// was sent sealed would go on in the open.
+// A redirect from https to http is refused, also where private addresses are allowed: the data
+// would travel unencrypted.
 func TestNothingLeadsFromHTTPSToHTTP(t *testing.T) {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()
@@ -199,8 +199,8 @@ func readAll(m tensor.Model) error {
 	return nil
 }
 
-// Names of files come from whoever made the list. What is not a place of its own in a
-// folder is refused, not left out: nobody would have looked at it.
+// Names of files come from whoever made the list. A name that is not a separate place in a folder
+// is refused, not skipped: a skipped file would not have been judged.
 func TestNamesThatCannotBeFilesBesideEachOther(t *testing.T) {
 	for name, c := range map[string]struct{ a, b, says string }{
 		"out of the folder":   {"tiny.gguf", "../x.pt", "is not a name of a file"},
@@ -303,7 +303,7 @@ func TestProxiesOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// Through no proxy, what is asked directly is held against private addresses as ever.
+// Requests that bypass a proxy are checked for private addresses as usual.
 func TestRequestsPastAProxyAreCheckedForPrivateAddresses(t *testing.T) {
 	h := newHub(t, demo)
 	proxy := &url.URL{Scheme: "http", Host: "proxy.invalid:3128"}

@@ -134,8 +134,8 @@ func (w *idleConn) Read(p []byte) (int, error) {
 // would hardly end.
 var errTooSlow = errors.New("the server sends less than 1 KiB a second")
 
-// A patientBody is an answer whose reads fail when the server sends too slowly. Time in which
-// nobody reads is not counted.
+// A patientBody is an answer whose reads fail when the server sends too slowly. Time without a
+// reader is not counted.
 type patientBody struct {
 	io.ReadCloser
 	patience time.Duration
@@ -260,7 +260,7 @@ func (c *client) send(by *http.Client, u *url.URL, header http.Header, take func
 		return &retryable{refused(urlText(u), resp), retryAfter(resp)}
 	}
 	if resp.StatusCode < 300 && encoded(resp.Header) {
-		return wire.ErrUnsupported.Errorf("%s: an answer with a Content-Encoding, which was not asked for", urlText(u))
+		return wire.ErrUnsupported.Errorf("%s: an answer with a Content-Encoding that was not requested", urlText(u))
 	}
 	return take(resp)
 }

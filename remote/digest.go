@@ -100,8 +100,8 @@ func (f *file) Verified() bool {
 	return f.tally.stated == nil || f.tally.err == nil && f.tally.n == f.size
 }
 
-// Whole reports whether nearly all of the file was fetched. What lies between the tensors of a
-// file is not read by those who read all tensors.
+// Whole reports whether nearly all of the file was fetched. A caller that reads all tensors does
+// not read the bytes between them.
 func (f *file) Whole() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -73,8 +73,8 @@ func publish(t *testing.T, data, stated []byte) []published {
 	}
 }
 
-// What is read whole is compared with the digest that its address, its manifest or its listing
-// states, before any command says that it was verified or writes what it holds.
+// A file that is read to its end is compared with the digest in its address, manifest or listing,
+// before any command calls it verified or writes its content.
 func TestAWrongDigestIsFoundByAllWhoReadTheWholeFile(t *testing.T) {
 	for size, n := range map[string]int{"small": 1000, "in several pieces": 3 << 20} {
 		good, evil := large(n, 1), large(n, 2)
@@ -101,7 +101,8 @@ func TestAWrongDigestIsFoundByAllWhoReadTheWholeFile(t *testing.T) {
 	}
 }
 
-// Who reads only a header, does not fetch a file for its digest, and does not say verified.
+// A command that reads only a header does not fetch the file for its digest, and does not call it
+// verified.
 func TestAVerifiedDigestWasCompared(t *testing.T) {
 	data := large(3<<20, 1)
 	for _, p := range publish(t, data, data)[:4] {

@@ -12,9 +12,8 @@
 // deadline covers everything.
 //
 // A file is named as the clients of its source name it. URLs are made from raw names in one
-// function; answers are read so that no two clients could read them differently. What a
-// source states of a file's content is compared when the file has been fetched to its end
-// (tensor.Stated).
+// function; answers are read so that no two clients could read them differently. A digest that the
+// source states is compared when the file has been fetched to its end (tensor.Stated).
 //
 // # Requests
 //
@@ -25,6 +24,6 @@
 //
 // # Not supported
 //
-// Servers without ranges. Tokens that a credential helper gives for other clients (an identity
-// token): a registry is asked with a name and a password.
+// Servers without ranges. Identity tokens of credential helpers: a registry gets a name and a
+// password.
 package remote

@@ -38,7 +38,7 @@ func TestKeysComeFromWhereOtherToolsKeepThem(t *testing.T) {
 	}
 }
 
-// What cannot be read is an error, and not the lack of a password.
+// A store that cannot be read is an error, and not treated as a missing password.
 func TestABrokenStoreOfPasswordsIsAnError(t *testing.T) {
 	for what, config := range map[string]string{
 		"no JSON":          `{"auths": `,
@@ -56,7 +56,7 @@ func TestABrokenStoreOfPasswordsIsAnError(t *testing.T) {
 	}
 }
 
-// A credential helper is asked for the host and port that ask, and for no other.
+// A credential helper is called with the host and port of the challenge, and no other.
 func TestCredentialHelpers(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "config.json"), []byte(`{"credHelpers": {"123.dkr.ecr.eu-west-1.amazonaws.com": "test", "gcr.io": "test", "r.example:5000": "test", "slow.example": "slow", "none.example": "none"}}`))

@@ -48,10 +48,10 @@ func Redirect(b *limits.Budget, o Options, next *http.Request, via []*http.Reque
 	return newClient(b, o).redirect(next, via)
 }
 
-// Direct is which hosts are asked without a proxy, for tests.
+// Direct reports whether a host is reached without a proxy, for tests.
 var Direct = bypassesProxy
 
-// Through is the proxy that a URL is asked through, for tests.
+// Through returns the proxy for a URL, for tests.
 func Through(b *limits.Budget, o Options, u *url.URL) (*url.URL, error) {
 	return newClient(b, o).proxy(&http.Request{URL: u})
 }

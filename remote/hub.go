@@ -59,7 +59,7 @@ func (s *sibling) digest() (*digest, error) {
 		return nil, nil
 	}
 	if !isHex(d.sum, d.kind.hexits()) {
-		return nil, wire.ErrSyntax.Errorf("the digest of %s in the listing is none", wire.Quote(s.name))
+		return nil, wire.ErrSyntax.Errorf("the digest of %s in the listing is not a digest", wire.Quote(s.name))
 	}
 	return d, nil
 }

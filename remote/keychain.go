@@ -49,7 +49,7 @@ func dockerLogin(ctx context.Context, host string) (user, password string, err e
 	case f := <-answer:
 		switch {
 		case f.err != nil:
-			return "", "", fmt.Errorf("the credentials for the registry %s: %w (mend docker's configuration, or set DOCKER_CONFIG to a folder without one to go on as nobody)", host, f.err)
+			return "", "", fmt.Errorf("the credentials for the registry %s: %w (fix docker's configuration, or set DOCKER_CONFIG to a folder without one to continue without a login)", host, f.err)
 		case f.IdentityToken != "" || f.RegistryToken != "":
 			return "", "", fmt.Errorf("the credentials for the registry %s are a token for other clients: store a name and a password by docker login", host)
 		}

@@ -62,7 +62,7 @@ func readListing(text []byte) (*listing, error) {
 		switch token := token.(type) {
 		case xml.Comment:
 			if len(open) > 1 {
-				return nil, wire.ErrSyntax.Errorf("the listing of the bucket has a comment in %s, which some clients take for the end of its text", wire.Quote(open[len(open)-1].name))
+				return nil, wire.ErrSyntax.Errorf("the listing of the bucket has a comment in %s, which some clients confuse with the end of its text", wire.Quote(open[len(open)-1].name))
 			}
 		case xml.Directive:
 			return nil, wire.ErrSyntax.Errorf("the listing of the bucket has a declaration of a document type")
@@ -100,7 +100,7 @@ func readListing(text []byte) (*listing, error) {
 // begin checks an element where it begins, below those that are open.
 func begin(page *listing, open []*element, name string) error {
 	if taken, folded := strictjson.Folded(name, "ListBucketResult", "Contents", "Key", "Size", "IsTruncated", "NextContinuationToken", "EncodingType"); folded {
-		return wire.ErrSyntax.Errorf("the listing of the bucket has an element %s, which clients that ignore case take for %s", wire.Quote(name), taken)
+		return wire.ErrSyntax.Errorf("the listing of the bucket has an element %s, which clients that ignore case confuse with %s", wire.Quote(name), taken)
 	}
 	if len(open) == 0 {
 		if name != "ListBucketResult" || page.objects != nil {
@@ -115,7 +115,7 @@ func begin(page *listing, open []*element, name string) error {
 	}
 	if leaf(open, name) {
 		if parent.seen[name] {
-			return wire.ErrDuplicate.Errorf("%s is twice in the listing of the bucket", name)
+			return wire.ErrDuplicate.Errorf("%s appears twice in the listing of the bucket", name)
 		}
 		if parent.seen == nil {
 			parent.seen = map[string]bool{}
@@ -159,7 +159,7 @@ func (l *listing) take(o *object, open []*element, e *element) error {
 	case "NextContinuationToken":
 		l.next = text
 	case "EncodingType":
-		err = errors.New("an encoding of keys, which was not asked for")
+		err = errors.New("an encoding of keys that was not requested")
 	}
 	if err != nil {
 		return wire.ErrSyntax.Errorf("the listing of the bucket: %s: %v", e.name, err)

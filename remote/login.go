@@ -95,7 +95,7 @@ func (r *registry) token(p map[string]string) error {
 	return err
 }
 
-// isToken reports whether s can stand in a header.
+// isToken reports whether s is valid in a header.
 func isToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }

@@ -37,7 +37,7 @@ func run(t *testing.T, o remote.Options, args ...string) (code int, out, errs st
 }
 
 // A store is a hub that has files under exactly their names, as a URL names them once it is
-// unescaped, and that lists what it is told.
+// unescaped, and that lists the given names.
 type store struct {
 	*httptest.Server
 

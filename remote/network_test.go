@@ -79,8 +79,8 @@ func newTunnel(t *testing.T, to string) *tunnel {
 	return p
 }
 
-// The program itself, against servers with TLS, directly and through a proxy: what it trusts, whom
-// it asks, and what it says.
+// The program itself, against servers with TLS, directly and through a proxy: certificates, hosts
+// that it contacts, and messages.
 func TestTheProgramOverTLSAndThroughAProxy(t *testing.T) {
 	bin := program(t)
 	_, trusted := secure(t) // all servers of httptest have one certificate

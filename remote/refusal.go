@@ -8,8 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// A refusal is an answer that gives nothing. What is not there is [fs.ErrNotExist], and what
-// may not be read [fs.ErrPermission], as for a file on a disk.
+// A refusal is an answer that gives nothing. A missing file is [fs.ErrNotExist], and one without
+// access [fs.ErrPermission], as on a disk.
 type refusal struct {
 	of     string // what was asked for
 	status int

@@ -14,8 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
-// What a server does not have, or does not give, is the error that a disk would give, whatever
-// the address, and the message has the address once.
+// A file that a server does not have, or refuses, gives the same error as a file on a disk, and the
+// message has the address once.
 func TestAnEmptyAnswerIsAnError(t *testing.T) {
 	for status, want := range map[int]error{
 		http.StatusNotFound: fs.ErrNotExist, http.StatusGone: fs.ErrNotExist, http.StatusUnauthorized: fs.ErrPermission, http.StatusForbidden: fs.ErrPermission,

@@ -182,8 +182,8 @@ func TestRegistriesThatLie(t *testing.T) {
 	}
 }
 
-// Name and password reach the registry's own service of tokens, and a token its
-// registry, and nobody else.
+// Name and password are sent only to the registry's own token service, and a token only to its
+// registry.
 func TestSecretsOfARegistryStayThere(t *testing.T) {
 	stranger := newRegistry(t, "x/y", titled, "tiny.gguf")
 	a := newRegistry(t, "team/llama", titled, "tiny.gguf")
@@ -317,7 +317,7 @@ func TestDataOfADescriptorIsItsContent(t *testing.T) {
 	}
 }
 
-// What a client fetches of an artifact besides its layers is judged like them, or refused.
+// Parts of an artifact that a client fetches besides its layers are judged like them, or refused.
 func TestOtherPartsOfAnArtifactAreJudged(t *testing.T) {
 	evil := []byte("\x80\x02cposix\nsystem\nX\x02\x00\x00\x00id\x85R.")
 	described := func(mediaType, more string, content []byte) string {

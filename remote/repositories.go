@@ -71,7 +71,7 @@ func Repositories(b *limits.Budget, owner, cursor string, o Options) (page []Rep
 		case !isRepoPart(of) || !isRepoPart(name) || !isHex(r.Commit, 40):
 			return nil, "", wire.ErrSyntax.Errorf("the hub lists %s at %s, which is no repository at a commit", wire.Quote(r.Name), wire.Quote(r.Commit))
 		case owner != "" && !strings.EqualFold(of, owner): // the hub ignores the case of owners
-			return nil, "", wire.ErrMismatch.Errorf("the hub was asked for repositories of %s, and lists %s", owner, wire.Quote(r.Name))
+			return nil, "", wire.ErrMismatch.Errorf("the hub was asked for repositories of %s, but lists %s", owner, wire.Quote(r.Name))
 		}
 	}
 	if next == cursor && next != "" {
@@ -80,7 +80,7 @@ func Repositories(b *limits.Budget, owner, cursor string, o Options) (page []Rep
 	return page, next, nil
 }
 
-// pageSize is how many repositories are asked for at once.
+// pageSize is the number of repositories per request.
 const pageSize = 200
 
 func readRepository(d *strictjson.Decoder) (r Repository, err error) {

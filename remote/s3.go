@@ -22,8 +22,8 @@ type S3 struct {
 	Endpoint string
 	// Region is the region of the bucket; default us-east-1.
 	Region string
-	// Keys sign requests to s3:// and GSKeys those to gs://, which are an HMAC key; without
-	// them, only public objects can be read. What fails to give keys is an error.
+	// Keys sign requests to s3:// and GSKeys those to gs://, which are an HMAC key; without them,
+	// only public objects can be read. A configured source that gives no keys is an error.
 	Keys, GSKeys aws.CredentialsProvider
 	// Load returns what is not set above, when a bucket is opened; may be nil.
 	Load func(context.Context) (S3, error)

@@ -21,7 +21,7 @@ type key struct {
 // emptySHA256 is the digest of an empty body.
 const emptySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// signer takes the path of a request as it stands: locate has escaped it.
+// signer signs the path of a request unchanged: locate has escaped it.
 var signer = v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })
 
 // sign adds the date and the signature to a request; nothing if there are no keys.

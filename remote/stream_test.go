@@ -77,8 +77,8 @@ func TestAHeaderTakesTwoRequests(t *testing.T) {
 	}
 }
 
-// What is on its way when a header ends is bounded by the buffers of its connection, so each
-// long range before the end of the header goes through one that buffers little.
+// Bytes in flight when a header ends are bounded by the buffers of the connection, so each long
+// range before the end of the header uses a connection with small buffers.
 func TestAHeaderIsFetchedThroughSmallBuffers(t *testing.T) {
 	file, _ := vocabulary()
 	var mu sync.Mutex

@@ -31,8 +31,8 @@ func trickle(t *testing.T, header func(h http.Header)) *httptest.Server {
 	return s
 }
 
-// Whatever the command, what an address names is one operation with one deadline: that of
-// --timeout, of a policy or of a profile. It covers the listing and the bodies.
+// For every command, reading an address is one operation with one deadline: from --timeout, a
+// policy or a profile. It covers the listing and the bodies.
 func TestEveryCommandEndsAtItsDeadline(t *testing.T) {
 	policy := filepath.Join(t.TempDir(), "policy.json")
 	write(t, policy, []byte(`{"timeout": "300ms"}`))

@@ -91,8 +91,8 @@ var honest = map[byte]string{
 	'Y': "(K\x01\x85cnumpy\ndtype\nX\x02\x00\x00\x00f4\x89\x88\x87R\x89C\x04abcdt", 'K': "(K\x03U\x01<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00t",
 }
 
-// An object whose call or state was refused stands, in a scan, where one of its
-// class is wanted, or a key, with arguments of any sort. Nothing may look into it.
+// A scan goes on with an object whose call or state was refused: it may then be an argument or a
+// key, with any arguments of its own. Nothing may look into it.
 func TestObjectsOfRefusedCallsAreOfNoClass(t *testing.T) {
 	policy := limits.Policy{}
 	seen, all := map[ID]bool{}, allowlist[:0:0]

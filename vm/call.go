@@ -53,7 +53,7 @@ func (m *machine) opObj() error {
 		return err
 	}
 	if len(items) == 0 {
-		return wire.ErrSyntax.WithRule("pickle.stack").Errorf("no class stands above the MARK")
+		return wire.ErrSyntax.WithRule("pickle.stack").Errorf("there is no class above the MARK")
 	}
 	class := items[0]
 	args, err := m.sequence(items[1:])

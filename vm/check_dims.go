@@ -139,8 +139,8 @@ func (m *machine) arrowLength(r ref) (int64, bool) {
 	return 0, false
 }
 
-// backed returns the class, the array and the type of an array of pandas that is one of
-// NumPy with a type of its own.
+// backed returns the class, the array and the type of a pandas array that is a NumPy array with a
+// type of its own.
 func (m *machine) backed(r ref) (class string, data, dtype ref, ok bool) {
 	switch class = m.className(r); class {
 	case backedBy, periodBy:

@@ -8,7 +8,7 @@ import (
 // The rules of scikit-learn's encoders, which make the indices of sparse matrices of numbers
 // in their states.
 
-// checkVocabulary asks that the column of every term is one of as many as there are terms.
+// checkVocabulary checks that the column of every term is below the number of terms.
 func (m *machine) checkVocabulary(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true

@@ -14,7 +14,7 @@ type blockPlace struct {
 
 const blockBy = "pandas._libs.internals._unpickle_block"
 
-// checkBlock asks that an array has as many columns as a block has places.
+// checkBlock checks that an array has one column per place of its block.
 func (m *machine) checkBlock(_ *class, target, args ref) bool {
 	if target != refAbsent {
 		return false
@@ -23,8 +23,8 @@ func (m *machine) checkBlock(_ *class, target, args ref) bool {
 	return ok && m.areAlone(m.arg(args, 0), m.arg(args, 1)) && (ndim == 1 || ndim == 2) && m.blockFits(blockPlace{values: m.arg(args, 0), places: m.arg(args, 1)}, int(ndim), -1)
 }
 
-// blockFits reports whether the array of a block has its places, and as many rows as the
-// frame, if that is known.
+// blockFits reports whether the array of a block fits its places, and has the rows of the frame, if
+// their number is known.
 func (m *machine) blockFits(b blockPlace, ndim int, rows int64) bool {
 	dims, ok := m.dims(b.values)
 	places, known := m.placesCount(b.places)
@@ -146,8 +146,7 @@ func (m *machine) blockOf(r ref, ndim int) (blockPlace, bool) {
 	return blockPlace{values: m.arg(args, 0), places: m.arg(args, 1)}, int(stated) == ndim
 }
 
-// placesCover reports whether blocks that have as many places as there are columns have
-// every column.
+// placesCover reports whether blocks whose places are as many as the columns cover every column.
 func (m *machine) placesCover(blocks ref, ndim int, columns int64) bool {
 	if m.cost += columns/8 + 1; columns > mostElements {
 		return false

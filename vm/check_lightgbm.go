@@ -7,10 +7,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// The rule of LightGBM's boosters. A pickle of one holds the text of its model, which
-// compiled code parses (src/boosting/gbdt_model_text.cpp, src/io/tree.cpp of LightGBM 4):
-// it jumps by the sizes that the text states, reads as many numbers as it states whether
-// or not they are there, and follows children and features without looking at them.
+// The rule of LightGBM's boosters. A pickle of one holds the text of its model, which compiled code
+// parses (src/boosting/gbdt_model_text.cpp, src/io/tree.cpp of LightGBM 4): it jumps by the sizes
+// that the text states, reads the stated number of values whether or not they exist, and follows
+// children and features without looking at them.
 
 const (
 	mostLeaves   = 1 << 24
@@ -103,8 +103,8 @@ const (
 	objectives  = " regression regression_l1 huber fair poisson quantile mape gamma tweedie binary multiclass multiclassova cross_entropy cross_entropy_lambda lambdarank rank_xendcg custom "
 )
 
-// isObjective reports whether a text is that of an objective for so many classes: one with
-// another number would write as many results as it says.
+// isObjective reports whether a text is an objective for this number of classes: an objective for
+// another number would write that many results.
 func isObjective(text string, classes int64) bool {
 	if text == "" {
 		return true // a function of the caller's
@@ -129,7 +129,7 @@ func isObjective(text string, classes int64) bool {
 	return stated == strings.HasPrefix(name, "multiclass") && (stated || classes == 1)
 }
 
-// trees reads as many trees as there are sizes, each of its size.
+// trees reads one tree per size.
 func (b *booster) trees(text *string) bool {
 	i := int64(0)
 	for word := range strings.FieldsSeq(b.sizes) {
@@ -202,8 +202,8 @@ func (b *booster) boundaries(seen map[string]string, cats int64) bool {
 	return count(seen["cat_boundaries"]) == cats+1 && count(seen["cat_threshold"]) == last
 }
 
-// nodes asks that the nodes are a tree: every node and every leaf is the child of one node
-// that stands before it.
+// nodes checks that the nodes are a tree: every node and every leaf is the child of one earlier
+// node.
 func (b *booster) nodes(seen map[string]string, leaves, cats int64) bool {
 	if leaves == 1 {
 		return true

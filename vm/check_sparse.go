@@ -107,7 +107,7 @@ func (g *Graph) ints(r ref) (list []int64, ok bool) {
 }
 
 // compressed checks rows, one more pointer than there are rows, each not before the last,
-// and indices below width. The values are as many as the indices.
+// and indices below width. There are as many values as indices.
 func (m *machine) compressed(state ref, rows []int64, width int64) bool {
 	count := int64(1)
 	if len(rows) > 0 {

@@ -8,8 +8,8 @@ import (
 // The rules of pandas. What they ask is what its compiled code takes for granted: it
 // follows codes, places of blocks and points of sparse arrays without looking at them.
 
-// checkBacked asks of an array of pandas that is one of NumPy that the type describes the
-// array: codes are inside of the categories, times have the unit.
+// checkBacked checks that the type of a pandas array describes its NumPy array: codes are inside of
+// the categories, times have the unit.
 func (m *machine) checkBacked(c *class, target, with ref) bool {
 	if target == refAbsent {
 		return true
@@ -204,8 +204,8 @@ func (m *machine) checkPoints(_ *class, target, args ref) bool {
 	return true
 }
 
-// sparsePoints returns the length of a sparse array, and how many of its elements stand in
-// the pickle.
+// sparsePoints returns the length of a sparse array, and how many of its elements are in the
+// pickle.
 func (m *machine) sparsePoints(index ref) (n, points int64, ok bool) {
 	isBlocks := false
 	switch m.className(index) {

@@ -19,9 +19,9 @@ const (
 	treeClass  = "sklearn.tree._tree.Tree"
 )
 
-// checkTree asks that the nodes are a tree whose every child stands after its node, so
-// that a walk ends, that it is not deeper than it says, since scikit-learn makes room for
-// that many nodes of a path, and that every feature is one that the tree has.
+// checkTree checks that the nodes are a tree in which every child comes after its node, so that a
+// walk ends; that the tree is not deeper than it states, since scikit-learn allocates a path of
+// that length; and that every feature exists.
 func (m *machine) checkTree(_ *class, target, with ref) bool {
 	if target == refAbsent {
 		features, ok := m.g.int64(m.arg(with, 0))
@@ -91,7 +91,7 @@ func (m *machine) nodesFit(nodes ref, count, features, depth int64) bool {
 	return true
 }
 
-// nodeWidth returns the bytes of a node, if its fields stand where scikit-learn has them.
+// nodeWidth returns the size of a node, if its fields are where scikit-learn has them.
 func (m *machine) nodeWidth(dtype ref) (width int64, ok bool) {
 	state := m.g.state(dtype)
 	if state == refAbsent || m.g.kind(state) != KindTuple || m.g.node(state).n <= dtypeFlag || m.arg(state, dtypeFields) == refNone {
@@ -122,8 +122,8 @@ func (m *machine) nodeWidth(dtype ref) (width int64, ok bool) {
 	return width, i == fields.n && size == width
 }
 
-// checkTreeOf asks that a tree has as many features as the estimator, which compares the
-// caller's data with its own number of them.
+// checkTreeOf checks that a tree has as many features as the estimator, because only the estimator
+// compares its number with the caller's data.
 func (m *machine) checkTreeOf(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true

@@ -177,8 +177,8 @@ func (m *machine) checkUUID(_ *class, target, state ref) bool {
 	return n != nil && n.Sign() >= 0 && n.BitLen() <= 128
 }
 
-// checkSeeds asks that a pool of seeds has as many numbers as it says, and that those from
-// which others are made are not negative.
+// checkSeeds checks that a pool of seeds has the stated length, and that the numbers from which
+// others are derived are not negative.
 func (m *machine) checkSeeds(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
@@ -212,7 +212,7 @@ func (m *machine) isNatural(r ref) bool {
 	return false
 }
 
-// A place is where a number or a moment stands among those of its kind.
+// A place is the index of a number or a moment among those of its kind.
 type place struct {
 	known bool
 	kind  string
@@ -265,7 +265,7 @@ func (m *machine) checkInterval(_ *class, target, args ref) bool {
 	return a.real <= b.real
 }
 
-// checkDuration asks that a number is none of those that stand for no time.
+// checkDuration checks that a number is not one of the markers for a missing time.
 func (m *machine) checkDuration(c *class, target, args ref) bool {
 	n, ok := m.g.int64(m.arg(args, 0))
 	return target == refAbsent && ok && n != math.MinInt64 && m.checkUnit(c, target, args)

@@ -170,8 +170,8 @@ func (m *machine) data(n uint64) (off int, err error) {
 	return off, m.payFor(int64(n), dataStep)
 }
 
-// line skips a line and returns its range, without the newline. If there is none before
-// the end of the file, it is truncated.
+// line skips a line and returns its range, without the newline. If there is none before the end of
+// the file, the file is truncated.
 func (m *machine) line() (off, end int, err error) {
 	for seen := m.pos; ; {
 		if i := strings.IndexByte(m.src[seen:m.lim], '\n'); i >= 0 {

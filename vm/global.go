@@ -88,8 +88,8 @@ func (m *machine) notNamed(module, name ref) error {
 	return m.push(r)
 }
 
-// maybeText reports whether a loader may find a str. One that runs the pickle of an array
-// of joblib finds what it has made itself in the memo, which is none.
+// maybeText reports whether a loader may find a str. An unpickler that runs the pickle of a joblib
+// array finds in its memo what it created itself; an object of a known class is not a str.
 func (m *machine) maybeText(r ref) bool {
 	return m.computed(r) && (m.arrays.as != executed || m.g.id(r) == NoID)
 }

@@ -20,7 +20,7 @@ const (
 	executed                // pickle.load: an ordinary object, and the bytes are instructions
 )
 
-// ScanPlain is [ScanNext] for a pickle that stands in a file of its own, which
+// ScanPlain is [ScanNext] for a pickle that is a file of its own, which
 // may be one of joblib without compression: the bytes of its arrays are data.
 // Loaders that take them for instructions are asked as well: what one of them
 // would run is reported, and a file that two loaders would read as different
@@ -46,8 +46,8 @@ func scanAs(b *limits.Budget, as reading, r io.ReaderAt, off, end int64) (out *R
 	return scan(m, false), m.arrays.seen, m.arrays.padded
 }
 
-// differs adds the objections that come from a loader which reads the pickle in another
-// way. Mostly that loader finds no opcode in the first byte of the data, which is none.
+// differs adds the objections that come from a loader which reads the pickle in another way. Most
+// often that loader finds no opcode in the first byte of the data, which is not an objection.
 func (r *Report) differs(other *Report) {
 	if e, ok := r.apart(other); ok {
 		f := other.forbiddenBy(&e)
@@ -79,8 +79,8 @@ func (r *Report) differs(other *Report) {
 // unpickler.
 const wrapperWords = "NumpyArrayWrapper allow_mmap dtype ndarray numpy_array_alignment_bytes order shape subclass"
 
-// apart returns the first thing that another reading is refused and this one does not ask
-// for, or asks for as a class set says while the other does not. Events stand in the order of the file.
+// apart returns the first thing that another reading is refused and this one does not ask for, or
+// asks for as a class set says while the other does not. Events are in the order of the file.
 func (r *Report) apart(other *Report) (Event, bool) {
 	at := uint32(0)
 	for e := range other.Events() {
@@ -197,7 +197,7 @@ func (m *machine) isObjectType(dtype ref) bool {
 	return state != refAbsent && m.fits(rules[NumpyDType].state, state, refAbsent) && m.dtypeFits(dtype, state) && m.hasObjects(dtype)
 }
 
-// objects runs the pickle that stands in place of an array of objects, which joblib loads
+// objects runs the pickle in the place of an array of objects, which joblib loads
 // with an unpickler of its own. To other loaders its instructions go on as they are.
 func (m *machine) objects(s arrayState) error {
 	m.arrays.seen++

@@ -28,7 +28,7 @@ func scanPlain(t testing.TB, data string) *Report {
 	return ScanPlain(b, strings.NewReader(data), 0, int64(len(data)))
 }
 
-// The bytes of arrays stand between the instructions and are no instructions.
+// The bytes of arrays between the instructions are not instructions.
 func TestScanReadsFilesOfJoblib(t *testing.T) {
 	for _, name := range []string{"arrays.joblib", "one-array.joblib"} {
 		data := joblibFile(t, name)

@@ -175,9 +175,9 @@ func (m *machine) isAttribute(key ref, of *class) bool {
 	return !strings.HasPrefix(name, "__") && (of == nil || !of.owns[name])
 }
 
-// isPlain reports whether no function stands in a value, at any depth, so that whoever
-// calls what an attribute holds calls a type of numbers or a class of a set. What is an
-// instance of such a class was asked when it was given its state.
+// isPlain reports whether a value contains no function at any depth. A method that calls an
+// attribute can then only call a type of numbers or a class of a set. What is an instance of such a
+// class was asked when it was given its state.
 func (m *machine) isPlain(r ref) bool {
 	if m.cost++; m.cost > costPerByte*int64(m.pos)+freeCost {
 		return false // settle ends the run
@@ -220,8 +220,8 @@ func (m *machine) isPlainObject(r ref) bool {
 	return false
 }
 
-// plainArgs reports whether the arguments of a call have no function in them. A class that
-// the call makes is none: (ndarray, (0,), "b").
+// plainArgs reports whether the arguments of a call have no function in them. A class that the call
+// returns does not count: (ndarray, (0,), "b").
 func (m *machine) plainArgs(r ref) bool {
 	return m.all(m.argsOf(r), func(arg ref) bool {
 		if m.g.kind(arg) == KindGlobal {

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// sizedTypes are the codes with which numpy's dtypes of one size are pickled. A long
-	// double has 16 bytes, or there is none. An object is a pointer of 64 bits.
+	// sizedTypes are the codes with which numpy's dtypes of one size are pickled. A long double has
+	// 16 bytes, on systems that have one. An object is a pointer of 64 bits.
 	sizedTypes = " b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 f16 c8 c16 c32 m8 M8 O8 "
 	flexible   = "SUV" // bytes, text, void: of any size
 	objectCode = 'O'
@@ -86,8 +86,8 @@ func (m *machine) hasObjects(dtype ref) bool {
 	return flags&hasReferences != 0
 }
 
-// objectsFit reports whether data is a list of as many objects as an array has elements;
-// NumPy does not look at its length. An element of a structure is a tuple of its fields.
+// objectsFit reports whether data is a list with one object per element of an array; NumPy does not
+// check its length. An element of a structure is a tuple of its fields.
 func (m *machine) objectsFit(dtype, data ref, count uint64) bool {
 	if m.g.kind(data) != KindList || m.g.id(data) != NoID || uint64(m.g.node(data).n) != count {
 		return false

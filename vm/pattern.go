@@ -30,7 +30,7 @@ const (
 	textOf              // a str, or bytes, equal to text
 	integerOf           // num
 	anyArray            // a NumPy array of the class ndarray
-	arrayOf             // one of numbers, whose code is in text, which has as many dimensions as num says
+	arrayOf             // an array of numbers, whose code is in text and whose dimensions are num
 	dtypeOf
 	scalarOf
 	moment     // what datetime holds
@@ -44,14 +44,14 @@ const (
 	attributes // a dict of names that the class does not have
 	either
 	sliceOf
-	plainData // any value in which no global stands but types of numbers and classes of sets
+	plainData // any value whose only globals are types of numbers and classes of sets
 	keyedDict // an OrderedDict, Counter or defaultdict
 	arrayClass
 	int64Of
 	numericOf // a number of Python or NumPy
 )
 
-// simple are the patterns that are one word.
+// simple are the patterns of one word.
 var simple = map[string]pattern{
 	"any": {op: anyValue}, "values": {op: plainData}, "none": {op: ofKind, num: int64(KindNone)}, "bool": {op: ofKind, num: int64(KindBool)},
 	"true": {op: boolean, num: 1}, "false": {op: boolean}, "int": {op: ofKind, num: int64(KindInt)},
@@ -263,7 +263,7 @@ func (r *patternReader) dict() (*pattern, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !required { // the required ones stand first
+		if !required { // the required ones come first
 			out.keys, out.parts = append(out.keys, key), append(out.parts, value)
 			continue
 		}

@@ -21,12 +21,11 @@ func LoadNext(b *limits.Budget, r io.ReaderAt, off, end int64) (*Graph, error) {
 	return load(newMachine(b, r, off, end), false)
 }
 
-// LoadOpaque is [Load] for a caller who wants the data of a pickle, whatever else
-// stands in it: a global outside the allowlist is not refused but named, and what is
-// called by it becomes an object of which its name, its arguments and its state are
-// known and nothing else ([Graph.Globals] lists them). Such an object may contain
-// itself. Everything else is refused as in Load, calls of allowed globals with other
-// arguments than they take among it.
+// LoadOpaque is [Load] for a caller who wants the data of a pickle, whatever else it contains: a
+// global outside the allowlist is not refused but named, and what is called by it becomes an object
+// of which its name, its arguments and its state are known and nothing else ([Graph.Globals] lists
+// them). Such an object may contain itself. Everything else is refused as in Load, calls of allowed
+// globals with other arguments than they take among it.
 func LoadOpaque(b *limits.Budget, r io.ReaderAt, off, end int64) (*Graph, error) {
 	m := newMachine(b, r, off, end)
 	m.opaques = true
@@ -73,9 +72,8 @@ type Report struct {
 	events    arena[event]
 }
 
-// Refusal is the error for which [Load] would refuse the pickle, or a worse
-// one that stands after it: nil for a safe pickle, else what is forbidden, else
-// Err.
+// Refusal is the error for which [Load] would refuse the pickle, or a worse error after that one:
+// nil for a safe pickle, else the first forbidden thing, else Err.
 func (r *Report) Refusal() error {
 	if r.forbidden != nil && wire.ClassOf(r.Err) != wire.Internal {
 		return r.forbidden

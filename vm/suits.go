@@ -109,7 +109,7 @@ func (m *machine) isParameter(args ref) bool {
 // layouts are those that PyTorch's _get_layout knows.
 const layouts = "torch.strided torch.sparse_coo torch.sparse_csr torch.sparse_csc torch.sparse_bsr torch.sparse_bsc torch._mkldnn torch.jagged"
 
-// isGeometry reports whether there are as many sizes as strides, none of them negative.
+// isGeometry reports whether sizes and strides have the same number, and none is negative.
 func (m *machine) isGeometry(sizes, strides ref) bool {
 	a, b := m.inner(sizes), m.inner(strides)
 	x, y := m.g.node(a), m.g.node(b)

@@ -85,7 +85,7 @@ func TestNamesOfPython2AreMappedAsCPythonDoes(t *testing.T) {
 	}
 }
 
-// A pair stands once, each id has a rule, and no rule has an unknown letter.
+// Each pair is listed once, each id has a rule, and no rule has an unknown letter.
 func TestTheAllowlistIsSound(t *testing.T) {
 	seen := map[string]bool{}
 	used := map[ID]bool{}
@@ -109,7 +109,7 @@ func TestTheAllowlistIsSound(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id := OrderedDict; int(id) < len(rules); id++ {
-		if !used[id] && id < JoblibArray { // those of plain files and of sets stand elsewhere
+		if !used[id] && id < JoblibArray { // those of plain files and of sets are elsewhere
 			t.Errorf("id %d names nothing", id)
 		}
 		for _, letter := range rules[id].call + rules[id].new + rules[id].state {

@@ -232,7 +232,7 @@ func (v Value) PID() Value {
 	return Value{v.g, ref(v.g.node(v.r).a)}
 }
 
-// Off is the offset in the file of the opcode that made a global (where it is
-// first named), an object or a persistent id, and of the payload of a text or
-// of bytes that stand in the file as they are. Others give -1.
+// Off is the offset in the file of the opcode that made a global (where it is first named), an
+// object or a persistent id, and of the payload of a text or of bytes that are stored unchanged in
+// the file. Others give -1.
 func (v Value) Off() int64 { return v.g.off(v.r) }

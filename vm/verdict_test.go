@@ -93,7 +93,7 @@ func TestAVerdictSaysWhy(t *testing.T) {
 	}
 }
 
-// What stands before a broken end is reported, and refused for what it is.
+// Instructions before a broken end are reported, and refused by their own rules.
 func TestABrokenEndHidesNothing(t *testing.T) {
 	report := scan(t, []byte("\x80\x02cos\nsystem\n)R\xff\xff"))
 	if wire.ClassOf(report.Err) != wire.Malformed || wire.ClassOf(report.Refusal()) != wire.Forbidden {

@@ -64,7 +64,7 @@ func TestHostileFoldersAreRefused(t *testing.T) {
 	}
 }
 
-// A vocabulary of as many tokens as files may claim costs what the account grants.
+// A vocabulary with the largest number of tokens that a file may state ends at the account's limit.
 func TestVocabulariesAreCharged(t *testing.T) {
 	var s strings.Builder
 	s.WriteString(`{"model": {"type": "BPE", "merges": [], "vocab": {`)

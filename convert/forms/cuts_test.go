@@ -98,7 +98,8 @@ func TestAFolderWithoutATensorThatLlamaCPPNeedsIsRefused(t *testing.T) {
 	}
 }
 
-// Query, key and value of each head stand together in the folder, and apart in llama.cpp.
+// In the folder, query, key and value of each head are adjacent; llama.cpp has them in separate
+// tensors.
 func TestRowsOfHeadsAreGathered(t *testing.T) {
 	b := converttest.Account(t)
 	m, err := forms.LlamaCPP{TensorsAlone: true}.Model(b, countedFolder(t, b, fmt.Sprintf(neox, 2), neoxTensors...))
@@ -113,8 +114,8 @@ func TestRowsOfHeadsAreGathered(t *testing.T) {
 	}
 }
 
-// Names that are one with and without what may stand before them, members that no number
-// of rows comes of, and factors that are missing.
+// Names that are equal once a prefix is removed, members from which no number of rows follows, and
+// missing factors.
 func TestHostileConfigurationsOfFamiliesAreRefused(t *testing.T) {
 	bloom := `{"architectures": ["BloomForCausalLM"], "hidden_size": 2, "n_head": 1, "n_layer": 1, "vocab_size": 1}`
 	next := `{"architectures": ["Qwen3NextForCausalLM"], "hidden_size": 2, "num_attention_heads": 1, "num_hidden_layers": 1, "vocab_size": 1, "linear_num_key_heads": %d, "linear_num_value_heads": %d, "linear_key_head_dim": 1, "linear_value_head_dim": %d}`

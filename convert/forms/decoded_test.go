@@ -81,7 +81,7 @@ func keyOf(t *testing.T, b *limits.Budget, file []byte, key string) any {
 	return nil
 }
 
-// Weights that are quantized already are quantized anew at the caller's word alone.
+// Weights that are already quantized are quantized again only on request.
 func TestQuantizedWeightsAreQuantizedAgainOnlyOnRequest(t *testing.T) {
 	b := converttest.Account(t)
 	source := converttest.Folder(t, b, converttest.LlamaOf(t, b, converttest.WideConfig, "", 64), convert.Options{Quantize: converttest.To(t, "fp8"), Shard: 1 << 30})
@@ -103,8 +103,7 @@ func TestQuantizedWeightsAreQuantizedAgainOnlyOnRequest(t *testing.T) {
 	}
 }
 
-// What a file says of a quantized folder's parts is held to the same rules: a scale
-// that is missing refuses it.
+// A single file of a quantized folder follows the same rules: it is refused if a scale is missing.
 func TestAQuantizedFolderWithoutAScaleIsRefused(t *testing.T) {
 	b := converttest.Account(t)
 	keep := func(name string) bool { return name != "model.layers.0.mlp.up_proj.weight_scale_inv" }

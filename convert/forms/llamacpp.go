@@ -18,8 +18,8 @@ type LlamaCPP struct {
 	Name string
 	// Pre names the pre-tokenizer, if llama.cpp's table does not have it.
 	Pre string
-	// Template says that the caller gives tokenizer.chat_template, so that a vocabulary
-	// for which there is none is not refused.
+	// Template says that the caller sets tokenizer.chat_template, so that a vocabulary without a
+	// known template is accepted.
 	Template bool
 	// TensorsAlone leaves keys and vocabulary out: to compare tensors.
 	TensorsAlone bool

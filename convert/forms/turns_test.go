@@ -20,9 +20,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// The stacks of these two families are [experts, in, out]; GGUF has [experts, out, in].
-// gpt-oss has columns of the gate and of the other half by turns, Llama 4 one half behind
-// the other.
+// The stacks of these two families are [experts, in, out]; GGUF has [experts, out, in]. gpt-oss
+// interleaves the columns of the gate and of the other half; Llama 4 has one half after the other.
 const (
 	stackConfig = `"vocab_size": 3, "hidden_size": %d, "intermediate_size": %d, "num_hidden_layers": 1, "num_attention_heads": 1, "num_key_value_heads": 1, "head_dim": 4,
 		"num_local_experts": %d, "num_experts_per_tok": 1, "rms_norm_eps": 1e-05, "max_position_embeddings": 64, "torch_dtype": "bfloat16", `

@@ -53,7 +53,7 @@ const (
 	xlmrVocab   = `[["<s>", 0], ["<pad>", 0], ["</s>", 0], ["<unk>", 0], ["▁a", -1.5], ["b", -2], ["<mask>", 0]]`
 )
 
-// A unigram vocabulary in tokenizer.json alone: numbers, scores and types as
+// A unigram vocabulary only in tokenizer.json: numbers, scores and types as
 // _xlmroberta_set_vocab of llama.cpp's converter has them.
 func TestUnigramsOfTokenizerJSON(t *testing.T) {
 	file := xlmrOfOneLayer()

@@ -44,7 +44,7 @@ type API struct {
 	o        Options
 	gate     *handler.Handler
 	mux      *http.ServeMux
-	exact    http.Handler // the mux, which redirects nobody
+	exact    http.Handler // the mux, without redirects
 	metrics  handler.Metrics
 	tokens   atomic.Pointer[[][sha256.Size]byte]
 	draining atomic.Bool
@@ -377,7 +377,7 @@ func (a *API) serveRefused(w http.ResponseWriter, r *http.Request, p *handler.Pr
 		return
 	}
 	signed, err := a.sign(r, p.Verdict)
-	if err != nil { // the refusal stands, and has no receipt
+	if err != nil { // it stays refused, and has no receipt
 		a.o.Log.ErrorContext(r.Context(), "receipt not signed", "error", err.Error())
 		signed = nil
 	}

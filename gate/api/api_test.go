@@ -108,7 +108,7 @@ func TestAFormIsAnsweredWithOneVerdict(t *testing.T) {
 	}
 }
 
-// What the description lists is answered, and what it says of a verdict is there.
+// Each path of the description is answered, and the verdict has the members that it describes.
 func TestTheDescriptionIsTrue(t *testing.T) {
 	a, err := api.New(api.Options{})
 	if err != nil {

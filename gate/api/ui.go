@@ -45,8 +45,8 @@ func (a *API) isFromPage(r *http.Request) bool {
 	return a.o.UI && r.Method == http.MethodPut && r.URL.Query().Get("format") == "page"
 }
 
-// servePageReport answers with the report about an accepted file. It is made while no other
-// is, and sent once it is in a file: a client that does not read it holds up nobody.
+// servePageReport answers with the report about an accepted file. Pages are built one at a time and
+// sent from a file, so that a client that does not read delays no other.
 func (a *API) servePageReport(w http.ResponseWriter, r *http.Request, u *host.Upload, signed json.RawMessage) {
 	text, err := u.Scratch()
 	if err == nil {

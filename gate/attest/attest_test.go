@@ -74,7 +74,7 @@ func pair(t testing.TB, texts [2][]byte) (crypto.Signer, crypto.PublicKey) {
 	return private, public
 }
 
-// What one key signs only its other half opens, and not with one bit changed.
+// A signature verifies only with the public key of its signer, and not if one bit has changed.
 func TestASignatureVerifiesOnlyWithItsKey(t *testing.T) {
 	all := keys(t)
 	for name, texts := range all {
@@ -166,8 +166,8 @@ func TestAResultIsReadBackExactly(t *testing.T) {
 	}
 }
 
-// What belongs to git is covered besides, by names: what has changed there is told from what has
-// changed in the model, and may be left behind whole.
+// Files of git are covered separately, by name: their changes are distinguished from changes of the
+// model, and all of them may be removed.
 func TestFilesOfGitAreCoveredSeparately(t *testing.T) {
 	git := attest.File{Name: ".git/config", Sum: sha256.Sum256([]byte("c"))}
 	all := append([]attest.File{git, {Name: ".gitignore"}}, files...)

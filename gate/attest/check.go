@@ -13,7 +13,7 @@ import (
 // for models that are not equal.
 var ErrDiffers error = differs{}
 
-// ErrGitDiffers means, besides [ErrDiffers], that nothing but what [Beside] tells differs from a
+// ErrGitDiffers is an [ErrDiffers] in which only files that [Beside] recognizes differ from a
 // [Result]: git was used since.
 var ErrGitDiffers error = gitDiffers{}
 
@@ -56,8 +56,8 @@ func (c *Claim) LeavesOut(name string) (what string, ok bool) {
 	return "", true
 }
 
-// Check compares files and links to folders with the claim. What [Claim.Absent] lists may be
-// absent.
+// Check compares files and links to folders with the claim. The files that [Claim.Absent] lists may
+// be missing.
 func (c *Claim) Check(files []File, links ...Link) error {
 	if c == nil || !c.whole {
 		return fmt.Errorf("%w: there is no statement about any", ErrDiffers)

@@ -28,9 +28,9 @@
 // .gitattributes, .github and .gitignore. No search of texts is needed then. The names of all
 // files are listed, to say what has changed.
 //
-// A result leaves out model.sig alone, and [IsSignature] tells a signature, from which no loader
-// takes anything, from a model of its name. A signature of Model Signing leaves out what
-// [Ignored] says. Whoever relies on one makes sure that no loader reaches that, as amn does.
+// A result leaves out only model.sig, and [IsSignature] distinguishes a signature, which no loader
+// uses, from a model of that name. A signature of Model Signing leaves out what [Ignored] says. A
+// program that relies on a signature must check that no loader reaches these files, as amn does.
 //
 // # What is signed
 //

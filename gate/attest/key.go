@@ -98,7 +98,8 @@ func sign(key crypto.Signer, message []byte) ([]byte, error) {
 			return nil, keyError("it has %d bytes", len(k))
 		}
 	case *ecdsa.PrivateKey:
-		//lint:ignore SA1019 it is asked whether there is a number: methods of a key without one panic
+		// lint:ignore SA1019 checks that the key has a number, because methods of a key without one
+		// panic
 		if k == nil || k.D == nil {
 			return nil, keyError("there is none")
 		}

@@ -24,7 +24,7 @@ type Result struct {
 	Properties []string
 }
 
-// A result lists up to so many files by name, and up to so many bytes of names. The list only
+// The most files that a result lists by name, and the most bytes of their names. The list only
 // serves to say what has changed: the digests cover any number.
 const (
 	maxListed     = 1 << 16
@@ -108,7 +108,7 @@ func (r Result) Statement() ([]byte, error) {
 	}
 	t := treeOf(r.Files, r.Links)
 	if len(t.files) == 0 {
-		return nil, wire.ErrUnsupported.Errorf("no file to say anything of")
+		return nil, wire.ErrUnsupported.Errorf("the statement has no files")
 	}
 	p := predicate{
 		Verifier: verifier{ID: verifierID, Policies: []subject{{"policy", map[string]string{"sha256": r.Policy}}}},
@@ -153,7 +153,7 @@ func (c *Claim) result(text []byte) error {
 		return wire.ErrUnsupported.Errorf("the result of another verifier, %s", wire.Quote(p.Verifier.ID))
 	}
 	if !slices.Contains(p.Properties, Accepted) {
-		return wire.ErrUnsupported.Errorf("a result that does not say %s", Accepted)
+		return wire.ErrUnsupported.Errorf("a result without %s", Accepted)
 	}
 	if _, err := time.Parse(time.RFC3339, p.Time); err != nil {
 		return wire.ErrSyntax.Errorf("%s is not a time", wire.Quote(p.Time))
@@ -220,9 +220,9 @@ func Beside(name string) string {
 	return ""
 }
 
-// Absent returns what a [Result] covers by [Beside] and is not among files: it was left behind,
-// as a copy of a clone without .git is. Check accepts that, and whoever relies on it makes sure
-// that no loader looks for it.
+// Absent returns what a [Result] covers by [Beside] and is not among files: it was removed, as in a
+// copy of a clone without .git. Check accepts that, and whoever relies on it makes sure that no
+// loader looks for it.
 func (c *Claim) Absent(files []File) []string {
 	if c == nil {
 		return nil
@@ -268,7 +268,7 @@ func (c *Claim) checkResult(files []File, links []Link) error {
 // maxDifferences bounds how many differences an error names.
 const maxDifferences = 8
 
-// difference names what differs from the list of the statement, the model's files first, behind a
+// difference names what differs from the list of the statement, the model's files first, after a
 // colon. Without a list it is "".
 func (c *Claim) difference(t *tree, files []File, links []Link) string {
 	if c.listed == nil {

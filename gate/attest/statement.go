@@ -45,8 +45,9 @@ const SignatureName = "model.sig"
 var gitNames = []string{".git", ".gitattributes", ".github", ".gitignore"}
 
 // Ignored returns the file or folder at the top of a model because of which a signature of Model
-// Signing does not cover a name, or "": a file of git or GitHub, or the signature. Whoever relies
-// on a signature makes sure that no loader reaches them. A [Result] leaves out the signature alone.
+// Signing does not cover a name, or "": a file of git or GitHub, or the signature. A program that
+// relies on a signature must check that no loader reaches them. A [Result] leaves out only the
+// signature.
 func Ignored(name string) string {
 	if name == SignatureName {
 		return name

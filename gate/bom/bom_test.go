@@ -86,7 +86,7 @@ func TestEveryTensorAndTemplateHasItsDigest(t *testing.T) {
 	}
 }
 
-// What is refused is listed with its rules, and nothing of its inside.
+// A refused file is listed with its rules, and without its contents.
 func TestARefusedFileIsListed(t *testing.T) {
 	text := written(t, "a\"\\\n.pkl", []byte("cos\nsystem\n(S'id'\ntR."))
 	var doc struct{ Components []map[string]any }
@@ -120,7 +120,7 @@ func Example() {
 	// Output: w U8 [4] 88d4266fd4e6338d13b845fcf289579d209c897823b9217da3e161936f031589
 }
 
-// A chat template beside a model has the digest of its text, wherever it stands.
+// A chat template beside a model has the digest of its text, wherever it is.
 func TestTemplatesBesideAModelHaveTheirDigest(t *testing.T) {
 	const template = "{{ messages }}\n"
 	want := fmt.Sprintf("%x", sha256.Sum256([]byte(template)))

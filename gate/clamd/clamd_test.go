@@ -125,8 +125,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// A stream that ends without its last piece was cut, wherever that was: nothing is
-// said of it.
+// A stream that ends without its last piece was cut, and gets no verdict.
 func TestAStreamThatIsCutGetsNoVerdict(t *testing.T) {
 	addr, whole := serve(t, ""), "zINSTREAM\x00"+body(honest, len(honest))
 	for cut := len("zINSTREAM\x00"); cut < len(whole); cut++ {
@@ -185,8 +184,7 @@ func TestPathsStayBelowTheRoot(t *testing.T) {
 	}
 }
 
-// Clients that say nothing hold a connection for a while, and no more of them than
-// there is room for.
+// Silent clients hold a connection for a limited time, and only as many as the limit allows.
 func TestSilentClientsAreDisconnected(t *testing.T) {
 	addr := serve(t, "")
 	var silent []net.Conn

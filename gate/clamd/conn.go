@@ -178,7 +178,7 @@ func (k *conn) stream() (bool, error) {
 	text, err := k.judge("stream", func(u *host.Upload) error { return u.Spool(body, -1) })
 	if err != nil {
 		if !body.done {
-			return false, err // the client left, or sends what is no chunk: it gets no answer
+			return false, err // the client left, or sent an invalid chunk: it gets no answer
 		}
 		text = "not judged: " + wire.Clean(err.Error(), 256) + ". ERROR"
 	}

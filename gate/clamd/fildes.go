@@ -51,8 +51,8 @@ func (k *conn) reload() string {
 	return "RELOADING"
 }
 
-// readable returns the size of a regular file that is open for reading and nothing else,
-// or why it is none. A process that judges must not be handed the right to write.
+// readable returns the size of a regular file that is open only for reading, or an error for any
+// other descriptor. A process that judges must not be handed the right to write.
 func readable(f *os.File) (size int64, why string) {
 	info, err := f.Stat()
 	switch {

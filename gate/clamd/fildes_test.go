@@ -209,8 +209,8 @@ func TestAServerThatEndsCutsItsClients(t *testing.T) {
 	}
 }
 
-// A read of a Unix socket that fails returns no negative count: a client that leaves, or says
-// nothing more, ends its connection and makes no panic.
+// A failed read of a Unix socket does not return a negative count: a client that leaves, or stays
+// silent, ends its connection without a panic.
 func TestAFailedReadDoesNotPanic(t *testing.T) {
 	var said heard
 	path := socket(t, &clamd.Server{Idle: 100 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&said, nil))})
@@ -256,8 +256,7 @@ func (h *heard) String() string {
 	return h.text.String()
 }
 
-// A pipe in the place of a file keeps nobody waiting, also if it is put there after the file
-// was examined.
+// A pipe in the place of a file does not block, even if it replaces the file after it was examined.
 func TestAServiceDoesNotWaitForAPipe(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mkfifo(filepath.Join(dir, "model.gguf"), 0o600); err != nil {

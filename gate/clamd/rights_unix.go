@@ -51,7 +51,7 @@ func (p *pacedConn) receive(b []byte) (int, error) {
 	return n, err
 }
 
-// take returns the one descriptor that came, or why there is none.
+// take returns the one descriptor that was received, or an error.
 func (r *rights) take() (f *os.File, why string) {
 	defer func() { *r = rights{} }()
 	switch {

@@ -42,12 +42,12 @@ type Server struct {
 	// Reload, if set, is what RELOAD does.
 	Reload func() error
 	Log    *slog.Logger
-	// Observe is told of each file.
+	// Observe is called for each file.
 	Observe func(host.Event)
 }
 
-// Below returns the files of a folder for [Server.Root]. No link leads out of it, and a pipe
-// that is put in the place of a file keeps nobody waiting, as it would with [os.Root.FS].
+// Below returns the files of a folder for [Server.Root]. No link leads out of it, and a pipe in the
+// place of a file does not block, as it would with [os.Root.FS].
 func Below(root *os.Root) fs.FS { return folder.Below(root) }
 
 // Serve answers on a listener until the context ends. Then it cuts clients that send or read,
@@ -159,8 +159,8 @@ func (s *Server) setDefaults() {
 // clean is the answer about a file that is accepted. Only report gives it.
 const clean = "OK"
 
-// report logs a verdict and returns the answer about it: OK from its acceptance alone, else
-// FOUND with the rule.
+// report logs a verdict and returns the answer about it: OK only from its acceptance, else FOUND
+// with the rule.
 func (s *Server) report(u *host.Upload, tenant, name string, spool, judge time.Duration) string {
 	v := u.Verdict
 	rules := make([]string, 0, 1)

@@ -91,7 +91,7 @@ func (q *request) answer(next *http.Request, err error) {
 	}
 }
 
-// A refusalWriter writes an answer with a status from 400 to 599, whatever it is told.
+// A refusalWriter writes an answer with a status from 400 to 599, whatever status is set.
 type refusalWriter struct {
 	http.ResponseWriter
 

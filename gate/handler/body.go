@@ -81,7 +81,7 @@ func (b *body) begin() error {
 	return nil
 }
 
-// watch ends a read when the server ends. What it returns must be called before the handler
+// watch ends a read when the server ends. The returned function must be called before the handler
 // returns.
 func (b *body) watch() (unwatch func()) {
 	stop := context.AfterFunc(b.draining, func() {

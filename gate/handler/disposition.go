@@ -55,9 +55,9 @@ func isOneName(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsAny(s, `\;<>`) && !strings.Contains(s, "=?") && strings.Trim(s, "' \t") == s
 }
 
-// charsetOf returns the charset of a Content-Type from the text and the parameters of that, ""
-// if it has none. It is not ok unless it is one in which every reader sees the letters that were
-// judged: a text in UTF-7, or in one of the others that Python knows, holds what nobody looked at.
+// charsetOf returns the charset of a Content-Type from the text and the parameters of that, "" if
+// it has none. It is ok only if every reader decodes the same letters as the gate: a text in UTF-7,
+// or in another charset of Python, would have content that was not judged.
 func charsetOf(kind string, params map[string]string) (charset string, ok bool) {
 	charset, is := params["charset"]
 	charset = strings.ToLower(charset)

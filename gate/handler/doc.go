@@ -15,10 +15,10 @@
 //
 // # What the next handler gets
 //
-// A request whose body is the judged file, byte for byte, with its [Uploads] in the
-// context. The files of a multipart form are in the context only, as one upload whose Files
-// are those of the folder; its other fields are in [http.Request.PostForm]. A field is a text that
-// was judged like a file of a folder: what a loader takes for a model or code in it is refused.
+// A request whose body is the judged file, byte for byte, with its [Uploads] in the context. The
+// files of a multipart form are in the context only, as one upload whose Files are those of the
+// folder; its other fields are in [http.Request.PostForm]. A field is a text that was judged like a
+// file of a folder: models and code in it are refused.
 //
 // # What a client gets
 //

@@ -8,7 +8,7 @@ import (
 
 // Exact passes requests on to next, and answers those with 404 whose path is not clean: //upload,
 // /./upload, /x/../upload. A [http.ServeMux] redirects them, and a redirect is a status below 400
-// for a file that nobody judged. Put it around the mux that has a [Handler].
+// for a file that was not judged. Put it around the mux that has a [Handler].
 func Exact(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

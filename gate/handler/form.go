@@ -217,8 +217,8 @@ func isWords(text string) bool {
 	return true
 }
 
-// unreadable says what of a part's headers other readers of forms could take otherwise: then
-// they would see a file that nobody judged. It is "" for other parts, which may have a charset.
+// unreadable returns the header of a part that other readers of forms could read differently: they
+// would see a file that was not judged. It is "" for other parts, which may have a charset.
 func unreadable(p *multipart.Part, file bool) (charset, why string) {
 	for name, list := range p.Header {
 		switch {

@@ -156,8 +156,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// A field is passed on as a file is, so it is judged: what a loader would take for a model, a pickle
-// or code is refused, also between fields that are nothing but texts.
+// A field is passed on like a file, so it is judged: models, pickles and code are refused, also
+// among fields that are plain text.
 func TestFieldsAreJudged(t *testing.T) {
 	s, _, _ := serve(t, handler.Options{})
 	good := [3]string{"file", "a.safetensors", honest(5)}
@@ -194,7 +194,7 @@ func TestFieldsAreJudged(t *testing.T) {
 		{"a pickle in base64", "note", "Y29zCnN5c3RlbQooUydpZCcKdFIu\r\n", 200, "Y29z"}, // a text, too
 		{"a setting", "config", "steps: 3\nseed: 1\n", 200, "steps"},
 	} {
-		for at := range 2 { // before and behind the file
+		for at := range 2 { // before and after the file
 			parts := [][3]string{{tc.name, "", tc.text}, {"other", "", "x"}}
 			kind, body := form(slices.Insert(parts, 2*at, good)...)
 			res, text := ask(t, "POST", s.URL, kind, body)
@@ -390,7 +390,7 @@ func TestBodiesAreNotEncoded(t *testing.T) {
 	}
 }
 
-// A mux redirects a path that is not clean, and a redirect of an upload is none of its verdict.
+// A mux redirects a path that is not clean, and a redirect is not a verdict about the upload.
 func TestExact(t *testing.T) {
 	_, h, _ := serve(t, handler.Options{})
 	mux := http.NewServeMux()

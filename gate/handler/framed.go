@@ -12,7 +12,7 @@ import (
 type framed struct {
 	r        io.Reader
 	boundary []byte // "--boundary"
-	tail     []byte // of a part's content: what may be the beginning of a boundary
+	tail     []byte // of a part's content: a possible beginning of a boundary
 	after    string // the end of the content that is no longer in tail, at most CR LF
 	where    place
 	line     int  // bytes of the line of a header

@@ -154,7 +154,7 @@ func counted(t *testing.T, m *handler.Metrics) {
 	}
 }
 
-// A tenant that takes its room is told so; another one is not.
+// A tenant that uses up its share gets "busy"; another tenant does not.
 func TestATenantUsesOnlyItsOwnShare(t *testing.T) {
 	o := handler.Options{Options: host.Options{MaxUploads: 3, PerTenant: 2, RetryAfter: 1500 * time.Millisecond}}
 	o.TenantOf = func(r *http.Request) string { return r.Header.Get("Tenant") }
@@ -203,7 +203,7 @@ func TestATenantUsesOnlyItsOwnShare(t *testing.T) {
 	}
 }
 
-// What one tenant's judgements hold is not a verdict about another one's file.
+// Memory held by one tenant's judgements does not decide about another tenant's file.
 func TestMemoryHeldByOthersIsAnsweredWithBusy(t *testing.T) {
 	o := handler.Options{Options: host.Options{Memory: 300 << 10, TenantMemory: 300 << 10, Gate: gate.Gate{Policy: gate.Policy{Limits: limits.Policy{MaxTotalBytes: 200 << 10}}}}}
 	s, h, _ := serve(t, o)
@@ -225,7 +225,7 @@ func TestMemoryHeldByOthersIsAnsweredWithBusy(t *testing.T) {
 	}
 }
 
-// A client that stops sending is let go, and so is one that leaves.
+// A client that stops sending, or leaves, is disconnected.
 func TestSlowAndLostClients(t *testing.T) {
 	events := make(chan host.Event, 2)
 	s, h, _ := serve(t, handler.Options{IdleTimeout: 50 * time.Millisecond, Observe: func(e host.Event) { events <- e }})

@@ -11,8 +11,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate/handler"
 )
 
-// What is judged is the whole of what is stored: a body that is encoded, or a part of
-// a larger one, is refused, wherever the header says so.
+// The judged bytes are the stored bytes: an encoded body, or a part of a larger one, is refused,
+// whichever header says so.
 func TestPartialAndEncodedBodiesAreRefused(t *testing.T) {
 	stored := 0
 	h, err := handler.New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { stored++ }), handler.Options{})
@@ -46,7 +46,7 @@ func TestPartialAndEncodedBodiesAreRefused(t *testing.T) {
 	}
 }
 
-// Chunks that are none are the client's mistake, and no server's error.
+// Malformed chunks are errors of the client, not of the server.
 func TestMalformedChunksAreErrorsOfTheClient(t *testing.T) {
 	h, err := handler.New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("handed on") }), handler.Options{})
 	if err != nil {

@@ -109,7 +109,7 @@ type Problem struct {
 	Receipt json.RawMessage `json:"receipt,omitempty"`
 }
 
-// noProblem is what is said in place of a problem that is nil, and by a [Handler] that is none.
+// noProblem replaces a nil problem, and is the answer of a nil [Handler].
 var noProblem = &Problem{Type: "about:blank", Title: "Internal error", Status: http.StatusInternalServerError, Detail: "the file could not be judged"}
 
 // refuse answers with a problem.

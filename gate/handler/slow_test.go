@@ -29,8 +29,8 @@ func dial(t *testing.T, addr string) net.Conn {
 	return c
 }
 
-// Clients that send a byte now and then, as often as --idle asks, held every place for an
-// upload for ever: they are let go, and the next client finds one.
+// Clients that sent a byte as often as --idle wants could occupy every upload slot for ever. They
+// are disconnected, and the next client gets a slot.
 func TestSlowClientsAreDisconnected(t *testing.T) {
 	for what, o := range map[string]handler.Options{
 		"rate":  {MinRate: 1 << 10, RateTime: 300 * time.Millisecond},

@@ -32,8 +32,8 @@ func asked(t *testing.T, h http.Handler, r *http.Request) (status int, body stri
 	return w.Code, w.Body.String()
 }
 
-// A request whose context ended before the verdict gets no status, and nobody behind the
-// gate is called.
+// A request whose context ended before the verdict gets no status, and the next handler is not
+// called.
 func TestACancelledRequestIsNotAccepted(t *testing.T) {
 	called := false
 	h, err := handler.New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }), handler.Options{Options: host.Options{Dir: t.TempDir(), Slots: 1}})
@@ -58,7 +58,7 @@ func TestACancelledRequestIsNotAccepted(t *testing.T) {
 	}
 }
 
-// Whatever answers a refusal, its status is that of an error, and there is one.
+// The answer to a refusal always has a status, and it is an error.
 func TestARefusalIsNeverAnsweredWithSuccess(t *testing.T) {
 	for what, answer := range map[string]func(http.ResponseWriter, *http.Request, *handler.Problem){
 		"silence": func(http.ResponseWriter, *http.Request, *handler.Problem) {},
@@ -89,7 +89,7 @@ func TestARefusalIsNeverAnsweredWithSuccess(t *testing.T) {
 	}
 }
 
-// A judge that says nothing, or accepts what it was not asked about, is no acceptance.
+// A judge that returns nothing, or accepts another file than the upload, accepts nothing.
 func TestOnlyAnAcceptanceReachesTheNextHandler(t *testing.T) {
 	data := honest(100)
 	zero := func(context.Context, *gate.Gate, io.ReaderAt, int64, gate.Hint) (*gate.Verdict, error) {

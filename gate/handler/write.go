@@ -14,9 +14,9 @@ import (
 // made, so that neither it nor its lists are held as a whole.
 const smallAnswer = 64 << 10
 
-// WriteAnswer answers with what write makes, in one piece with its length if it is small. If
-// write fails before anything was sent, it returns the error and nothing is answered. Later the
-// connection is cut: an answer that only begins is none.
+// WriteAnswer answers with what write makes, in one piece with its length if it is small. If write
+// fails before anything was sent, it returns the error and nothing is answered. After that the
+// connection is cut, so that the client does not take the part for an answer.
 func WriteAnswer(w http.ResponseWriter, status int, kind string, write func(io.Writer) error) error {
 	if write == nil || status < 200 || status > 599 {
 		return fmt.Errorf("handler: nothing to answer with status %d", status)

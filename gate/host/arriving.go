@@ -48,8 +48,8 @@ func (u *Upload) empty() error {
 	return nil
 }
 
-// Use judges a file in place, without spooling it. The caller makes sure that nobody
-// changes it meanwhile.
+// Use judges a file in place, without spooling it. The caller makes sure that it does not change
+// meanwhile.
 func (u *Upload) Use(r io.ReaderAt, size int64) error {
 	if err := u.empty(); err != nil {
 		return err

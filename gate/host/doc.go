@@ -20,14 +20,13 @@
 //
 // # Turns
 //
-// Slots are given to tenants by deficit round robin: a tenant pays for its judgements in
-// steps and in bytes that are read, and who owes waits until the others have had as much.
-// A judgement that has used up its turn, 5 to 10 ms, gives its slot to another tenant
-// that waits and goes on later; the policy's time counts only while it runs. So one
-// tenant never holds all slots while another waits, however dear its files are. If
-// [Options.Judge] is set, a judgement in another process asks for its turns, see [Turn].
-// One that does not ask keeps its slot to the end, so while one tenant holds all of
-// several slots there is one more for the others.
+// Slots are given to tenants by deficit round robin: a tenant pays for its judgements in steps and
+// in bytes read, and a tenant with a deficit waits until the others have had as much. A judgement
+// that has used up its turn, 5 to 10 ms, gives its slot to another tenant that waits and goes on
+// later; the policy's time counts only while it runs. So one tenant never holds all slots while
+// another waits, however expensive its files are. If [Options.Judge] is set, a judgement in another
+// process asks for its turns, see [Turn]. One that does not ask keeps its slot to the end, so while
+// one tenant holds all of several slots there is one more for the others.
 //
 // # Cleaning up
 //

@@ -18,7 +18,7 @@ import (
 
 const honest = "\x02\x00\x00\x00\x00\x00\x00\x00{}"
 
-// dear is a pickle whose judgement takes a while: it makes lists, and drops them.
+// dear returns a pickle that is expensive to judge: it makes lists, and drops them.
 var dear = func() string {
 	var out bytes.Buffer
 	out.WriteString("\x80\x02")
@@ -148,7 +148,7 @@ func TestAnExpensiveJudgementYields(t *testing.T) {
 	}
 }
 
-// A tenant fills its own part of the queue, and is told so; the host's is for all.
+// A tenant that fills its own part of the queue gets "busy"; the queue of the host is for all.
 func TestAQueueForEachTenant(t *testing.T) {
 	hold, begun := make(chan struct{}), make(chan struct{}, 64)
 	judge := func(ctx context.Context, g *gate.Gate, r io.ReaderAt, size int64, hint gate.Hint) (*gate.Verdict, error) {

@@ -211,9 +211,9 @@ type surface struct {
 	least int
 }
 
-// TestFaultsAtEveryPoint finds the points of a request by running it, and lets each thing go
-// wrong at each of them: what is not honest is never accepted, a neighbour is judged as if
-// it were alone, and nothing is held afterwards.
+// TestFaultsAtEveryPoint finds the points of a request by running it, and injects each fault at
+// each of them: a bad file is never accepted, a neighbour is judged normally, and nothing is held
+// afterwards.
 func TestFaultsAtEveryPoint(t *testing.T) {
 	if r, w, err := os.Pipe(); err == nil { // the runtime keeps descriptors from the first one on
 		r.Close()
@@ -326,7 +326,7 @@ type neighbour struct{ honest, evil *host.Upload }
 
 func meet(t *testing.T, s *script, h *host.Host) (n neighbour) {
 	t.Helper()
-	if s.room > 0 { // the host has room for nobody
+	if s.room > 0 { // the host has no free slot
 		return n
 	}
 	defer charging.Store(s)

@@ -34,10 +34,9 @@ const fileBytes = 512
 
 var errMixed = errors.New("host: an upload is one file, or a folder of files")
 
-// Add reads a file of a folder, whose name is its path there, with slashes. All files of an
-// upload lie in one file of the spool. Reading stops if the beginning suffices to refuse the
-// file for what it asks of its loader, and the folder with it; [Upload.Judge] returns the
-// reason.
+// Add reads a file of a folder, whose name is its path there, with slashes. All files of an upload
+// lie in one file of the spool. Reading stops if the beginning is enough to refuse the file as
+// forbidden, and the folder with it; [Upload.Judge] returns the reason.
 //
 // A folder of one file is judged like a file that was spooled, by [Upload.Name]; a folder of
 // several as a whole, in one verdict. The error is [TooLarge], [Busy], [BadName], or the
@@ -101,8 +100,8 @@ func (b *BadName) Unwrap() error {
 	return b.error
 }
 
-// admit checks a name. That of the first file counts once there is a second one: a file alone
-// is stored by the name that its host gives it.
+// admit checks a name. That of the first file counts once there is a second one: a single file is
+// stored under the name that its host gives it.
 func (u *Upload) admit(name string) error {
 	if u.listed == nil {
 		u.listed = u.tenant.account.Child(limits.Policy{Timeout: limits.NoTimeout})
@@ -124,8 +123,8 @@ func (u *Upload) admit(name string) error {
 	return nil
 }
 
-// RefusedEarly reports whether what came is refused by its beginning, so that no more need
-// come: [Upload.Judge] returns the verdict.
+// RefusedEarly reports whether the upload is already refused by its beginning, so that the rest is
+// not needed: [Upload.Judge] returns the verdict.
 func (u *Upload) RefusedEarly() bool { return u.refusedEarly() != nil }
 
 // Files returns the files of an upload to which several were added, in the order in which

@@ -49,7 +49,7 @@ type Options struct {
 	Memory, TenantMemory int64
 	// Dir is where larger files are spooled; default the system's temporary folder.
 	Dir string
-	// RetryAfter is what clients are told if the host is busy; default 1 s.
+	// RetryAfter is sent to clients if the host is busy; default 1 s.
 	RetryAfter time.Duration
 }
 
@@ -101,12 +101,12 @@ type Host struct {
 	idle    *sync.Cond
 }
 
-// What a program holds may be nil because an error was not looked at, or the zero value. A nil
-// or zero host, upload, scratch or turn takes nothing and accepts nothing.
+// A program may hold a nil or zero value because it ignored an error. A nil or zero host, upload,
+// scratch or turn takes nothing and accepts nothing.
 var (
 	errNoHost   = errors.New("host: there is no host; New makes one")
 	errNoUpload = errors.New("host: there is no upload; Host.Begin makes one")
-	errNoReader = errors.New("host: there is nothing to read from")
+	errNoReader = errors.New("host: there is no reader")
 	errNoTurn   = errors.New("host: there is no turn of a judgement")
 )
 

@@ -24,7 +24,7 @@ func (p paidReader) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// A statter is asked whether the file changes while it is judged.
+// A statter shows whether the file changes while it is judged.
 type statter interface{ Stat() (fs.FileInfo, error) }
 
 type paidFile struct {

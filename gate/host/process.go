@@ -28,9 +28,9 @@ func TurnOf(ctx context.Context) *Turn {
 	return t
 }
 
-// Grant answers a process until it ends or closes its pipe. The time for which it waits does
-// not count as time of the judgement. What a process says of its steps is believed up to the
-// price of a turn; one that never asks keeps its slot, and pays for its time.
+// Grant answers a process until it ends or closes its pipe. The time for which it waits does not
+// count as time of the judgement. A process's own count of steps is trusted up to the price of a
+// turn; a process that never asks keeps its slot, and is charged for its time.
 func (t *Turn) Grant(asks io.Reader, grants io.Writer) error {
 	if t == nil || t.t == nil {
 		return errNoTurn
@@ -64,7 +64,7 @@ type Asking struct {
 }
 
 // errAlone is why a process ends its judgement.
-var errAlone = errors.New("host: nobody grants a turn")
+var errAlone = errors.New("host: the process that grants turns is gone")
 
 // Ask begins the first turn. It calls end if the parent is gone.
 func Ask(asks io.Writer, grants io.Reader, end func(error)) *Asking {
@@ -110,7 +110,7 @@ func (a *Asking) Reader(r io.ReaderAt) io.ReaderAt {
 	return paid(r, a.Pay)
 }
 
-// noTurn reads nothing: nobody pays for it.
+// noTurn never grants: no tenant pays for it.
 type noTurn struct{}
 
 func (noTurn) ReadAt([]byte, int64) (int, error) { return 0, errNoTurn }

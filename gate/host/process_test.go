@@ -156,7 +156,7 @@ func TestAnOrphanedProcessEndsItsJudgement(t *testing.T) {
 	if err == nil && v.Accepted() {
 		t.Error("a judgement went on without a parent")
 	}
-	if err := context.Cause(ctx); err == nil || !strings.Contains(err.Error(), "nobody grants a turn") {
+	if err := context.Cause(ctx); err == nil || !strings.Contains(err.Error(), "the process that grants turns is gone") {
 		t.Errorf("the cause is %v", err)
 	}
 	if host.TurnOf(t.Context()) != nil {

@@ -29,7 +29,7 @@ type queue struct {
 	ring    []*lane     // tenants with something that waits, in the order of the round
 	holder  *lane       // the tenant that holds all slots, or nil
 	began   time.Time   // of the latest turn
-	late    *time.Timer // looks whether the only slot is held for too long; nil while nobody waits for it
+	late    *time.Timer // checks whether the only slot is held for too long; nil while no tenant waits for it
 	running int
 	waiting int // files that have not begun and count in most
 	closed  bool
@@ -38,7 +38,7 @@ type queue struct {
 const (
 	// quantum is the price of a turn, in steps: 2 to 10 ms of work.
 	quantum = 1 << 18
-	// turnTime ends a turn whose steps are dear. Such a turn costs a whole quantum.
+	// turnTime ends a turn whose steps are slow. Such a turn costs a whole quantum.
 	turnTime = 5 * time.Millisecond
 	// lateTurn is how long the only slot may be held by another process that asks for no
 	// turn, while others wait.
@@ -51,9 +51,9 @@ const (
 
 // A lane is a tenant's part of the queue.
 type lane struct {
-	credit  int64 // steps that the tenant may use in this round; negative: it owes them
+	credit  int64 // steps that the tenant may use in this round; negative if it has a deficit
 	price   int64 // what its turns cost lately: paid in advance
-	visited bool  // it stands at the front of the ring and has its credit for this round
+	visited bool  // it is at the front of the ring and has its credit for this round
 	running int
 	waiting []*turn // paused judgements before new ones
 	files   int     // how many of waiting count in the queue's share
@@ -194,8 +194,8 @@ func (q *queue) begin(t *turn) {
 	}
 }
 
-// settle ends a turn: what it cost beyond what was paid, the tenant owes; but only if it
-// took the time from others, who wait.
+// settle ends a turn: the tenant owes the cost beyond what it paid, but only if other tenants were
+// waiting.
 func (q *queue) settle(t *turn) {
 	cost := t.spent
 	if time.Since(t.since) >= turnTime {
@@ -234,7 +234,7 @@ func (q *queue) free() bool {
 	return q.holder != nil && q.othersWait(q.holder)
 }
 
-// watch looks at the only slot until nobody waits for it. It is called with the lock held.
+// watch watches the only slot until no tenant waits for it. It is called with the lock held.
 func (q *queue) watch() {
 	if q.slots > 1 || q.yields || q.late != nil || len(q.ring) == 0 {
 		return
@@ -254,8 +254,8 @@ func (q *queue) entitled(l *lane) bool {
 	return q.slots == 1 || l.running < q.slots-1 || !q.othersWait(l)
 }
 
-// next returns the tenant whose turn it is, at the front of the ring; nil if nobody may
-// take a slot.
+// next returns the tenant whose turn it is, at the front of the ring; nil if no tenant may take a
+// slot.
 func (q *queue) next() *lane {
 	for {
 		rounds := int64(-1)
@@ -280,7 +280,7 @@ func (q *queue) next() *lane {
 		if rounds < 0 {
 			return nil
 		}
-		for _, l := range q.ring { // the rounds that nobody could pay, at once
+		for _, l := range q.ring { // skips the rounds in which no tenant could pay
 			if q.entitled(l) {
 				l.credit += (rounds - 1) * quantum
 			}

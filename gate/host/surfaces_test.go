@@ -89,7 +89,8 @@ func form(name, data string) (http.Header, string) {
 	return http.Header{"Content-Length": {fmt.Sprint(body.Len())}, "Content-Type": {"multipart/form-data; boundary=x"}, "X-Name": {name}}, body.String()
 }
 
-// A status notes what a handler answers: what it writes, or 200 if it returns without.
+// A status records the status of a handler: the one it writes, or 200 if it returns without
+// writing.
 type status struct {
 	http.ResponseWriter
 	code int
@@ -235,7 +236,7 @@ func frames(data string) string {
 	return text
 }
 
-// A countedContext has a point wherever it is asked whether it has ended.
+// A countedContext has a point at each check whether it has ended.
 type countedContext struct {
 	context.Context
 	s *script

@@ -27,7 +27,7 @@ type Upload struct {
 	Size   int64 // of all files
 	// Started, if set, is called when [Upload.Judge] has waited for its slot.
 	Started func()
-	// Verdict is nil before [Upload.Judge]. What a host acts on is [Upload.Acceptance].
+	// Verdict is nil before [Upload.Judge]. A host must act on [Upload.Acceptance].
 	Verdict *gate.Verdict
 
 	host   *Host
@@ -152,8 +152,8 @@ func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
 
 func notJudged(err error) error { return fmt.Errorf("host: the file could not be judged: %w", err) }
 
-// check asks the gate in a turn, whose clock ends the judgement. A panic is an error, which
-// is the end of this upload alone: not every server that calls this has a handler above it.
+// check asks the gate in a turn, whose clock ends the judgement. A panic is an error of this upload
+// only, because not every caller recovers from panics.
 func (u *Upload) check(ctx context.Context, t *turn) (v *gate.Verdict, err error) {
 	defer func() {
 		if p := recover(); p != nil {

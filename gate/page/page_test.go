@@ -70,7 +70,7 @@ func TestAReportContainsEverythingThatIsShown(t *testing.T) {
 	}
 }
 
-// What a file says never becomes markup, and no script but the page's own may run.
+// Text of a file never becomes markup, and only the page's own script may run.
 func TestTextOfAFileIsEscaped(t *testing.T) {
 	const evil = "</script><script>alert(1)</script><!--"
 	r := reportOf(t, "../../testdata/demo/tiny.gguf")

@@ -1,6 +1,6 @@
-// Package receipt signs what a gate says about a file, and checks what it said. A host that
-// asks a gate over a network has the gate's word for these bytes, by this policy, in answer
-// to this question, and does not act on the status of an answer alone.
+// Package receipt signs what a gate says about a file, and checks what it said. With a receipt, a
+// host that asks a gate over a network has a signed verdict for these bytes, this policy and this
+// question, and need not trust the status of an answer.
 //
 //	nonce := receipt.NewNonce()
 //	// PUT /v1/check?nonce=..., and the member "receipt" of the answer

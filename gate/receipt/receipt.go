@@ -39,8 +39,8 @@ const skew = time.Minute
 type Receipt struct {
 	SHA256  string `json:"-"` // in hex; "" of a folder, and if a file was refused before all of it had come
 	DirHash string `json:"-"` // of a folder, as [gate.DirHash] computes it
-	// Name, Promised and Beside are the question: what the gate was told of the file, as
-	// [gate.Hint] states it. Some bytes are accepted by one name and refused by another.
+	// Name, Promised and Beside are the question: what the gate was told about the file, see
+	// [gate.Hint]. Some bytes are accepted by one name and refused by another.
 	Name     string `json:"name"`
 	Promised string `json:"promised"`
 	Beside   bool   `json:"beside"`
@@ -90,7 +90,7 @@ func NewSigner(pem []byte, window time.Duration, now func() time.Time) (*Signer,
 		return nil, wire.ErrUsage.Errorf("a receipt that is good for %s is never good", window)
 	}
 	if now == nil {
-		return nil, wire.ErrUsage.Errorf("a receipt is dated by a clock, and there is none")
+		return nil, wire.ErrUsage.Errorf("a receipt needs a clock for its date")
 	}
 	return &Signer{key, window, now}, nil
 }
@@ -153,7 +153,7 @@ func IsNonce(s string) bool {
 	return MinNonce <= len(s) && len(s) <= MaxNonce && strings.Trim(s, letters) == ""
 }
 
-// NewNonce returns a nonce that nobody has used.
+// NewNonce returns a new random nonce.
 func NewNonce() string { return strings.ToLower(rand.Text()) }
 
 // Open verifies the signature of an envelope, and returns what it says, whether the file was

@@ -179,7 +179,7 @@ func TestASignerSignsOnlyVerdicts(t *testing.T) {
 			t.Errorf("the nonce %q: %v", bad, err)
 		}
 	}
-	// A statement that contradicts itself, or states a member twice or of no meaning, is none.
+	// A statement that contradicts itself, or has a duplicate or unknown member, is refused.
 	for _, predicate := range []string{`{"accepted":true,"class":"forbidden"}`, `{"accepted":false,"class":"ok"}`, `{"accepted":true,"class":"ok","verdict":1}`, `{"accepted":true,"class":"ok"}`, `{"accepted":false,"class":"forbidden","promised":1}`} {
 		text, err := attest.Sign(fmt.Appendf(nil, `{"_type":%q,"subject":[],"predicateType":%q,"predicate":%s}`, statementType, predicateType, predicate), s.key)
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
-// The classes of a type differ in which linear modules transformers leaves alone: what
-// architectures names decides. The names are those of transformers 5.23's own dry run.
+// The classes of a type differ in which linear modules transformers leaves alone: the class in
+// architectures decides. The names are those of transformers 5.23's own dry run.
 func TestTheClassDecides(t *testing.T) {
 	matrix := converttest.Typed{Shape: []int64{64, 64}, Plain: "F16"}
 	for _, c := range []struct {
@@ -89,7 +89,8 @@ func TestUnknownClassesAndMatricesAreReported(t *testing.T) {
 	}
 }
 
-// What transformers does not load again of its own is said, of the format that it was seen in.
+// A type that transformers cannot reload after quantizing it itself is reported, for the format in
+// which that was seen.
 func TestTypesThatTransformersDoesNotReloadAreReported(t *testing.T) {
 	matrix := converttest.Typed{Shape: []int64{64, 64}, Plain: "F16"}
 	tensors := map[string]converttest.Typed{"layers.0.self_attn.q_proj.weight": matrix, "layers.0.mlp.down_proj.weight": matrix}

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/converttest"
 )
 
-// Experts that transformers stacks are quantized in the formats from which it does, as llm-compressor
-// quantizes them, and left alone in those from which it does not. crosscheck/targets.py loads them.
+// Experts that transformers stacks are quantized in the formats from which it can load them, as by
+// llm-compressor, and not in the others. crosscheck/targets.py loads them.
 func TestExpertsInTheFormatsThatTakeThem(t *testing.T) {
 	matrix := converttest.Typed{Shape: []int64{128, 128}, Plain: "BF16"}
 	const expert = "model.layers.0.mlp.experts.0.up_proj.weight"

@@ -9,9 +9,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
-// Some classes of transformers set the weight of every linear module when they load, without
-// asking whether it has one. Packed codes have none, so loading fails, and Loads says so; in formats
-// whose modules keep a weight it does not. What a model inside another sets is its own modules.
+// Some classes of transformers set the weight of every linear module when they load, without asking
+// whether it has one. Packed codes have none, so loading fails, and Loads says so; in formats whose
+// modules keep a weight it does not. A model inside another initializes only its own modules.
 func TestPackedCodesOfClassesThatSetEveryWeight(t *testing.T) {
 	for _, c := range []struct {
 		name, config, module string

@@ -91,7 +91,8 @@ func TestIgnoredExpertsOfOneLayerAreNamed(t *testing.T) {
 	}
 }
 
-// What a loader would not take is refused before a byte is written, with the group and the reason.
+// A target that a loader would refuse is refused before a byte is written, with the group and the
+// reason.
 func TestGroupsThatALoaderWouldNotTakeAreRefused(t *testing.T) {
 	odd := experts(map[int]int64{0: 192})
 	nemotron := map[string][2]int64{"backbone.layers.1.mixer.experts.0.up_proj": {1856, 128}, "backbone.layers.1.mixer.experts.0.down_proj": {128, 1856}, "backbone.layers.0.mixer.o_proj": {128, 128}}
@@ -166,7 +167,8 @@ func TestAWeightWithNaNDoesNotSplitItsGroup(t *testing.T) {
 	}
 }
 
-// What is said of loaders comes from what was tried and read, and of a newer version nothing is known.
+// Facts about loaders come from tests and from their sources, and nothing is known about a newer
+// version.
 func TestFactsAboutLoadersHaveAVersion(t *testing.T) {
 	dense := map[string][2]int64{"model.layers.0.self_attn.o_proj": {128, 128}}
 	for _, c := range []struct{ name, config, to, want string }{
@@ -232,8 +234,9 @@ func TestAHeadThatIsInNoFileIsIgnored(t *testing.T) {
 	}
 }
 
-// By default transformers builds modules that have codes and no weight, under the names of memory:
-// what it would set by hand, or not find left alone, is said. crosscheck/loads.py loads such models.
+// By default transformers builds modules that have codes and no weight, under their names in
+// memory. Modules whose weight it would initialize, or would not find as unquantized, are reported.
+// crosscheck/loads.py loads such models.
 func TestTypesThatCompressedTensorsDoesNotLoadAreReported(t *testing.T) {
 	for _, c := range []struct {
 		kind, to string

@@ -12,8 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// multipleOf8 is a BPE of bytes with as many tokens as a multiple of eight, which the
-// converter makes of another number without giving the table of tokens rows for them.
+// multipleOf8 is a byte-level BPE whose number of tokens is a multiple of eight. The converter pads
+// other numbers, without adding rows to the embedding table.
 func multipleOf8(k *keys) error {
 	k.multipleOf(8)
 	return gpt2Vocab(k)
@@ -315,7 +315,7 @@ func (k *keys) mergedOnce(list []string) error {
 		if _, added, err := seen.Add(i); err != nil {
 			return err
 		} else if !added {
-			return wire.ErrDuplicate.Errorf("merge %d, %s, stands before it too: tokenizers and llama.cpp would merge in another order", i, wire.Quote(list[i]))
+			return wire.ErrDuplicate.Errorf("merge %d, %s, appears twice: tokenizers and llama.cpp would merge in different orders", i, wire.Quote(list[i]))
 		}
 	}
 	return nil

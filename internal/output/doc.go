@@ -21,13 +21,13 @@
 //
 // # Names
 //
-// An output has a temporary name in the same folder, .NAME.amn-partial, until it is complete.
-// It is locked while it is written. Beside it stands .NAME.amn-mark, which says which file or
-// folder of this machine that is. The next run with the same target removes what a killed
-// run left under that name, and nothing else: a file or folder that the mark does not name, and
-// that is not empty, is somebody's, and refused. So is a file that is no journal under the name
-// of one, and whatever has the name for an old folder, .NAME.amn-old. A temporary name that
-// somebody else took meanwhile is neither published nor removed.
+// An output has a temporary name in the same folder, .NAME.amn-partial, until it is complete. It is
+// locked while it is written. The file .NAME.amn-mark beside it identifies that file or folder on
+// this machine. The next run with the same target removes what a killed run left under that name,
+// and nothing else: a file or folder that the mark does not name, and that is not empty, is
+// somebody's, and refused. So is a file that is no journal under the name of one, and whatever has
+// the name for an old folder, .NAME.amn-old. A temporary name that somebody else took meanwhile is
+// neither published nor removed.
 //
 // A new name is given by a call that replaces nothing: renameat2(RENAME_NOREPLACE), else a
 // link, else a rename over an empty file that was created with O_EXCL just before. An existing

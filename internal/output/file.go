@@ -356,7 +356,7 @@ func (p *Place) renameNew(temp string) error {
 // SyncFolder makes the name last.
 func (f *File) SyncFolder() error { return syncFolder(f.place.dir) }
 
-// Discard removes the file, unless it was published, and closes the folder. A nil file is
+// Discard removes the file, unless it was published, and closes the folder. A nil file does
 // nothing.
 func (f *File) Discard() {
 	if f == nil || f.place.root == nil {

@@ -85,7 +85,7 @@ func (p *Place) checkMarked(temp string, info fs.FileInfo) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return p.refuse("%q is in the way, and may be somebody's: it has no mark of an earlier run: remove it, or choose another name", temp)
+	return p.refuse("%q exists and has no mark of an earlier run, so it may belong to another program: remove it, or choose another name", temp)
 }
 
 // goOnWith decides about something that is not empty and has the temporary name: whether it is

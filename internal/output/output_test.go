@@ -63,8 +63,8 @@ func isRefusal(err error, has string) bool {
 // ours accepts files that begin with our mark.
 func ours(_ string, head []byte) bool { return bytes.HasPrefix(head, []byte("ours")) }
 
-// No name below the current folder or a guarded one leads anywhere else, and what is no
-// regular file is never written.
+// No name below the current folder or a guarded one leads anywhere else, and a special file is
+// never written.
 func TestNamesThatAreRefused(t *testing.T) {
 	base := t.TempDir()
 	work, home, judged := filepath.Join(base, "work"), filepath.Join(base, "home"), filepath.Join(base, "judged")

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-var errUp = errors.New("it goes up again with .., which leads elsewhere if what is before it is a link: write the path without .. in it")
+var errUp = errors.New("it has .. after another folder, which may lead elsewhere if that folder is a link: write the path without ..")
 
-// GoesUp reports whether .. stands behind a name in a path, so that a link may make it another
-// path than the text says.
+// GoesUp reports whether a path has .. after a name: if that name is a link, the path leads
+// elsewhere than its text says.
 func GoesUp(path string) bool {
 	separates := func(c rune) bool { return c < 0x80 && os.IsPathSeparator(uint8(c)) }
 	below := false

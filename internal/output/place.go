@@ -361,7 +361,7 @@ func (p *Place) checkOurs(root *os.Root, name, shown string, info fs.FileInfo) e
 	case err != nil && err != io.ErrUnexpectedEOF && err != io.EOF:
 		return err
 	case !p.o.Ours(shown, head[:n]):
-		return p.refuse("%q exists, and its content is nothing that this command writes: remove it, or choose another name", shown)
+		return p.refuse("%q exists, and this command does not write such files: remove it, or choose another name", shown)
 	}
 	return nil
 }

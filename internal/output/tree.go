@@ -304,7 +304,7 @@ func (t *Tree) swap(old *os.Root) error {
 	if !renamesOpen || exchanging(p.dir, t.temp, p.name) != nil {
 		aside = hidden(p.name, ".amn-old")
 		if _, err := p.root.Lstat(aside); !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(err, p.refuse("%q is in the way, and may be somebody's: remove it, or choose another name", aside))
+			return errors.Join(err, p.refuse("%q exists and may belong to another program: remove it, or choose another name", aside))
 		}
 		if !renamesOpen {
 			if err := errors.Join(t.unlock(), old.Close()); err != nil {

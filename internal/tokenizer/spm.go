@@ -234,7 +234,7 @@ func eachField(b *limits.Budget, body string, base int64, do func(field) error) 
 // truncated returns the error of a field that is longer than its message. It is built only
 // when returned, since a file may have any number of fields.
 func (f field) truncated() error {
-	return wire.At(SPMName, "", f.off, wire.ErrTruncated.Errorf("a field ends behind its message"))
+	return wire.At(SPMName, "", f.off, wire.ErrTruncated.Errorf("a field ends beyond its message"))
 }
 
 // varint reads a number of at most ten bytes; n is 0 if there is none.

@@ -10,7 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// What stands around a text is what Surround says, whatever the post-processor does.
+// Surround returns the tokens around a text, whatever the post-processor does.
 func TestSurround(t *testing.T) {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()

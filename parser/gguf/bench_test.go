@@ -45,9 +45,8 @@ func (w *builder) array(key string, elem gguf.Kind, n int) {
 	w.u64(uint64(n))
 }
 
-// vocabulary is a file with n tokens, as many merges, scores and types, as BPE
-// converters write it: 5 to 9 bytes a token, most beginning with a letter of two
-// bytes.
+// vocabulary returns a file with n tokens, n merges, scores and types, as converters of BPE write
+// it: 5 to 9 bytes per token, most beginning with a letter of two bytes.
 func vocabulary(n int) []byte {
 	var w builder
 	w.head(0, 4)
@@ -129,7 +128,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.Run("10000-tensors-30-keys", func(b *testing.B) { benchmarkDecode(b, header(10_000, 30)) })
 }
 
-// What Verify adds to Decode.
+// The cost of Verify after Decode.
 func BenchmarkVerify(b *testing.B) {
 	data := vocabulary(150_000)
 	r := onDisk(b, data)

@@ -84,8 +84,8 @@ func (r *failing) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(r.data).ReadAt(p, off)
 }
 
-// A reader that fails, at whatever call, ends in its own error or in truncated,
-// and never in an answer about the file that nobody read.
+// A reader that fails at any call ends in its own error or in truncated, never in a verdict about
+// bytes that were not read.
 func TestEachFileOfTheCorpusThroughReadersThatFail(t *testing.T) {
 	for _, s := range samples(t) {
 		if len(s.data) > 32<<10 {
@@ -150,8 +150,8 @@ func (r *changing) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(r.data).ReadAt(p, off)
 }
 
-// Whatever a file becomes after Decode, reading on ends in an error of the data
-// or in what now stands there.
+// If a file changes after Decode, reading continues with the new bytes or ends in an error of the
+// data.
 func TestEachFileOfTheCorpusThatChangesAfterDecode(t *testing.T) {
 	for _, s := range samples(t) {
 		if len(s.data) > 8<<10 {
@@ -195,7 +195,7 @@ func read(b *limits.Budget, f *gguf.File) error {
 	return nil
 }
 
-// What a header of a few hundred bytes may cost, whatever it says.
+// The most that a header of a few hundred bytes may cost.
 func TestAHostileHeaderCostsLittle(t *testing.T) {
 	for _, s := range samples(t) {
 		if s.recipe == nil || s.recipe.Expect == "ok" || len(s.data) > 4096 {

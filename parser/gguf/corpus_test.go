@@ -100,7 +100,7 @@ func usedFrom(b *limits.Budget, r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// sound asks that what a file says of itself fits together.
+// sound checks that the statements of a file agree.
 func sound(f *gguf.File) error {
 	if f.Version() < 1 || f.Version() > 3 || f.Alignment()&(f.Alignment()-1) != 0 || f.DataOffset()%f.Alignment() != 0 {
 		return wire.ErrInternal.Errorf("version %d, alignment %d, data at %d", f.Version(), f.Alignment(), f.DataOffset())
@@ -238,8 +238,8 @@ func walked(b *limits.Budget, a gguf.Array) error {
 	return nil
 }
 
-// Split files that do not belong together: one missing, two exchanged, one that
-// stands there twice, one of another model.
+// Split files that do not belong together: one missing, two exchanged, one that is listed twice,
+// one of another model.
 func TestSplitFilesOfTheCorpusThatDoNotBelongTogether(t *testing.T) {
 	data := map[string][]byte{}
 	for _, s := range samples(t) {

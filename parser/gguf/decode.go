@@ -16,8 +16,8 @@ const Format = "gguf"
 // Magic is the beginning of every GGUF file, in both byte orders.
 const Magic = "GGUF"
 
-// stage is where the decoder stands; stages follow each other in this order,
-// which is the order of the file.
+// stage is the current stage of the decoder. Stages follow each other in this order, which is the
+// order of the file.
 //
 // Spec: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 type stage uint8

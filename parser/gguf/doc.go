@@ -20,7 +20,7 @@
 //
 // # Quirks
 //
-//	gguf.gaps  bytes that belong to no tensor may stand between tensors
+//	gguf.gaps  bytes between tensors may belong to no tensor
 //	gguf.nul   elements of string arrays may hold NUL
 //
 // # Not supported

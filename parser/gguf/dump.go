@@ -35,7 +35,7 @@ func Dump(b *limits.Budget, w io.Writer, r io.ReaderAt, size int64) error {
 	return err
 }
 
-// A tracer is told about every field in the order of the file.
+// A tracer is called for every field in the order of the file.
 type tracer struct {
 	w   *bufio.Writer
 	r   io.ReaderAt

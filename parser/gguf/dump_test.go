@@ -21,8 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the dumps in testdata/gguf")
 
-// The text of the dumps is ours, so their goldens are too; what they say of a
-// file is held against gguf-py below.
+// The goldens of dumps are our own text; a test below compares their values with gguf-py.
 func TestDumps(t *testing.T) {
 	for _, name := range []string{"version-1.txt", "big-endian.txt", "array-nested.txt", "types-unknown.txt", "plain-le.gguf", "llama.gguf", "offset-gap", "array-string-2-62", "key-kind-13"} {
 		t.Run(name, func(t *testing.T) {
@@ -52,8 +51,7 @@ func TestDumps(t *testing.T) {
 	}
 }
 
-// Each key, each tensor and each range of data that gguf-py reports stands in
-// the dump, with the bytes that stand in the file.
+// The dump has each key, tensor and range of data that gguf-py reports, with the bytes of the file.
 func TestDumpsAgreeWithGGUFPy(t *testing.T) {
 	text, err := os.ReadFile("../../testdata/gguf/expect.json")
 	if err != nil {

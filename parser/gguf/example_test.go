@@ -49,8 +49,7 @@ func ExampleDecode() {
 	// arr[str,262] <unk>
 }
 
-// A file is laid out from sizes alone; the data are written behind the header
-// in any order.
+// Sizes are enough to lay out a file; the data is written after the header in any order.
 func ExampleLayout() {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()

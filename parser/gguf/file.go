@@ -11,8 +11,8 @@ import (
 
 // Quirks that a policy may grant.
 const (
-	// QuirkGaps lets bytes that belong to no tensor stand between tensors, in a
-	// whole number of alignments. Offsets still ascend.
+	// QuirkGaps allows unused bytes between tensors, in multiples of the alignment. Offsets still
+	// ascend.
 	QuirkGaps = "gguf.gaps"
 	// QuirkNUL lets elements of string arrays hold NUL bytes; a finding says so.
 	QuirkNUL = "gguf.nul"

@@ -126,8 +126,8 @@ var rules = [...]rule{
 	{"tokenizer.ggml.unknown_token_id", KindU32, never},
 }
 
-// KnownKind is the kind of the single value that llama.cpp asks of a key, whatever
-// architecture the key begins with.
+// KnownKind returns the kind that llama.cpp expects for the value of a key, whichever architecture
+// the key begins with.
 func KnownKind(key string) (Kind, bool) {
 	r, ok := ruleFor(key)
 	if at := strings.IndexByte(key, '.'); !ok && at > 0 {

@@ -18,8 +18,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// What gguf-py's reader says of a file that its writer wrote; see
-// corpus/valid/gguf/generate.py. Numbers stay text: an uint64 is no float64.
+// The output of gguf-py's reader for a file of its writer; see corpus/valid/gguf/generate.py.
+// Numbers stay text: an uint64 is no float64.
 type reference struct {
 	Version    uint32
 	Big        bool

@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// templateKey is in the key of a chat template: tokenizer.chat_template, with a dot and a name
-// behind it for others. A program that looks under another key that has it finds one too.
+// templateKey is part of the key of a chat template: tokenizer.chat_template, followed by a dot and
+// a name for additional ones. A program that looks under another key that has it finds one too.
 const templateKey = "chat_template"
 
 // isTemplateKey reports whether a key has templateKey in it, in any case.

@@ -221,7 +221,7 @@ func (a *fixedArray) entry(number uint64) (bool, error) {
 	return true, a.x.d.at("array of chunks", at)
 }
 
-// An extensibleArray grows: some entries stand in its index, then come blocks of entries, and
+// An extensibleArray grows: some entries are in its index, then come blocks of entries, and
 // blocks with addresses of such blocks, which are twice as many or twice as long from one to the
 // next.
 type extensibleArray struct {
@@ -339,7 +339,7 @@ func (a *extensibleArray) entry(number uint64) (bool, error) {
 	number -= g.firstEntry
 	nth := number / g.entries
 	if nth >= g.blocks {
-		return false, errStructure.Errorf("a chunk behind the end of the array")
+		return false, errStructure.Errorf("a chunk beyond the end of the array")
 	}
 	super, there, err := a.find(k, g, nth)
 	if err != nil || !there {
@@ -497,7 +497,7 @@ func (a *extensibleArray) knowPage(at, bytes uint64) error {
 	return a.x.d.sum(where, bytes)
 }
 
-// knowBlock checks a block of entries once: its beginning, and the checksum of so many bytes.
+// knowBlock checks a block of entries once: its beginning and its checksum.
 func (a *extensibleArray) knowBlock(block, first, bytes uint64) error {
 	const where = "array of chunks"
 	if a.known[block] {

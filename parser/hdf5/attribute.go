@@ -13,7 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Text is an attribute that is one text.
+// A Text is an attribute with one text as its value.
 type Text struct {
 	Of    string // the path of its object, "" for the root
 	Name  string
@@ -21,7 +21,7 @@ type Text struct {
 	Bytes *io.SectionReader
 }
 
-// A value is an attribute that is one text or number.
+// A value is an attribute with one text or number.
 type value struct {
 	name string
 	is   any
@@ -47,7 +47,7 @@ func (d *decoder) attribute(o *object, m *wire.Cursor) error {
 		return d.fail(where, at, errStructure.Errorf("version %d", version))
 	}
 	if version > 1 && flags != 0 {
-		return d.fail(where, at, errFeature.Errorf("a type or a shape that stands elsewhere"))
+		return d.fail(where, at, errFeature.Errorf("a type or a shape that is stored elsewhere"))
 	}
 	var parts [3]wire.Cursor
 	for i, n := range lengths {
@@ -229,7 +229,7 @@ func (o *object) saysBFloat16() bool {
 	return false
 }
 
-// denseAttributes reads the attributes of an object that stand in a heap.
+// denseAttributes reads the attributes of an object that are stored in a heap.
 func (d *decoder) denseAttributes(o *object) error {
 	const where, record = "attribute", 17 // 8 bytes of the heap, flags, u32 order, u32 hash
 	in := o.attributes
@@ -243,7 +243,7 @@ func (d *decoder) denseAttributes(o *object) error {
 	last, ids := foundName{}, identifiers{}
 	err = d.tree2(where, in.tree, treeAttributes, func(int) int { return record }, func(p []byte) error {
 		if p[8]&sharedMessage != 0 {
-			return d.fail(where, d.c.Off(), errFeature.Errorf("an attribute that stands elsewhere"))
+			return d.fail(where, d.c.Off(), errFeature.Errorf("an attribute that is stored elsewhere"))
 		}
 		if err := ids.add(d.b, p[:8]); err != nil {
 			return err
@@ -293,7 +293,7 @@ const textWhere = "text of an attribute"
 //
 //	"GCOL", version 1, 3 zeros, u64 size, then for each: u16 number, u16 uses, u32 0, u64 size, the part
 //
-// A part is filled up to a multiple of 8 bytes. What has the number 0 is free, to the end.
+// A part is filled up to a multiple of 8 bytes. Number 0 marks free space up to the end.
 func (d *decoder) inCollection(collection uint64, number uint32) (off int64, size uint64, err error) {
 	const head, entry = 16, 16
 	if err := d.at(textWhere, collection); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Files that are sound and have a dataset that nobody can read, or not here: listed, and refused
-// only when it is read. No judgement reads it.
+// Valid files with a dataset that cannot be read, or is not supported: the dataset is listed, and
+// refused only when it is read. No judgement reads it.
 func TestSomeDatasetsAreListedAndNotRead(t *testing.T) {
 	data, err := os.ReadFile("../../corpus/valid/hdf5/chunks.h5")
 	if err != nil {

@@ -142,7 +142,7 @@ func (x *index) add(at []uint64, address, size uint64, mask uint32) error {
 	case size == 0 || mask>>len(x.s.filters) != 0 && len(x.s.filters) > 0:
 		return errStructure.Errorf("a chunk of %d bytes without the filters %#x", size, mask)
 	}
-	// What is not compressed has a size of its own.
+	// The data of a chunk that is not compressed has a known size.
 	want, sized := x.size, true
 	for i, f := range x.s.filters {
 		if mask>>i&1 != 0 {
@@ -201,7 +201,7 @@ func (x *index) implicit() error {
 			off, ok = wire.Add(off, x.l.at)
 		}
 		if !ok {
-			return errStructure.Errorf("chunk %d lies behind the end", number)
+			return errStructure.Errorf("chunk %d is beyond the end", number)
 		}
 		return x.add(at, off, x.size, 0)
 	})
@@ -353,7 +353,7 @@ func (x *index) addFound(n chunkNode, from, end chunkKey, address uint64, last [
 	at := from.at
 	if last != nil && slices.Compare(at, last) <= 0 || slices.Compare(at, end.at) >= 0 ||
 		n.from != nil && slices.Compare(at, n.from) < 0 || n.end != nil && slices.Compare(at, n.end) >= 0 {
-		return errOrder.Errorf("the library does not find the chunk at %v, which stands in the wrong place", at)
+		return errOrder.Errorf("the library does not find the chunk at %v, because it is in the wrong place", at)
 	}
 	return x.addElement(at, address, from.size, from.mask)
 }
@@ -432,7 +432,7 @@ func (x *index) tree() error {
 			at[i] = le64(p[8*i:])
 		}
 		if last != nil && slices.Compare(at, last) <= 0 {
-			return errOrder.Errorf("the library does not find the chunk at %v, which stands in the wrong place", at)
+			return errOrder.Errorf("the library does not find the chunk at %v, because it is in the wrong place", at)
 		}
 		last = at
 		return x.add(at, address, size, mask)

@@ -173,15 +173,15 @@ func (d *decoder) indexInfo(m *wire.Cursor, l *layout, filtered bool) (err error
 
 // indexInfo is what the layout says of an index.
 type indexInfo struct {
-	filtered bool // of the single chunk: what follows
+	filtered bool // of a single chunk: size and mask are set
 	size     uint64
 	mask     uint32
 
 	maxBits, inIndex, minBlocks, minElements, pageBits byte
 }
 
-// A fill is the value of elements that were never written: of the bytes of an element, zeros if
-// there are none.
+// A fill is the value of elements that were never written, as the bytes of an element; zeros if it
+// is empty.
 type fill struct {
 	off       int64
 	bytes     []byte

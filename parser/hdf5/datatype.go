@@ -95,8 +95,8 @@ var ints = map[uint64][2]tensor.DType{
 	1: {tensor.U8, tensor.I8}, 2: {tensor.U16, tensor.I16}, 4: {tensor.U32, tensor.I32}, 8: {tensor.U64, tensor.I64},
 }
 
-// integer reads u16 offset of the lowest bit and u16 number of bits. What fills its bytes is a
-// type of NumPy.
+// integer reads u16 offset of the lowest bit and u16 number of bits. A number that fills its bytes
+// has a type of NumPy.
 func (d *decoder) integer(m *wire.Cursor, t *datatype, bits uint32) error {
 	const big, signed = 1, 8
 	p, err := m.View(4)
@@ -164,9 +164,9 @@ func (d *decoder) opaque(m *wire.Cursor, t *datatype, bits uint32) error {
 	return m.Skip(n)
 }
 
-// compound reads members: name, offset, type. Version 1 has dimensions of each, and version 3
-// as many bytes of an offset as the whole size needs. Two equal floats r and i are a complex
-// number of h5py.
+// compound reads members: name, offset, type. Version 1 has dimensions for each member, and in
+// version 3 an offset has only the bytes that the whole size needs. Two equal floats r and i are a
+// complex number of h5py.
 func (d *decoder) compound(m *wire.Cursor, t *datatype, bits uint32, version byte) error {
 	t.stored = "compound"
 	count := bits & 0xffff
@@ -277,7 +277,7 @@ func (d *decoder) enumeration(m *wire.Cursor, t *datatype, bits uint32, version 
 	return nil
 }
 
-// variable reads the type of a list or a text whose elements stand in a heap.
+// variable reads the type of a list or a text whose elements are in a heap.
 func (d *decoder) variable(m *wire.Cursor, t *datatype, bits uint32) error {
 	const aText = 1
 	of, err := d.datatype(m)

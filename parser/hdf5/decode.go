@@ -15,7 +15,7 @@ const Format = "hdf5"
 // Magic are the first bytes of a file.
 const Magic = "\x89HDF\r\n\x1a\n"
 
-// none is the address of what is not there.
+// none is the address of a missing part.
 const none = ^uint64(0)
 
 // The rules by which a file is refused.
@@ -56,7 +56,7 @@ type decoder struct {
 	spans   []span
 }
 
-// What an object is besides a dataset.
+// Kinds of objects other than datasets.
 const (
 	isGroup = -1 - iota
 	isType

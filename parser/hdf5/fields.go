@@ -2,8 +2,8 @@ package hdf5
 
 import "github.com/anamnesis-go/anamnesis/internal/wire"
 
-// Fields are read one after another. After an error all are zero, so that it is asked for once,
-// before any of them is believed.
+// Fields are read one after another. After an error all fields are zero, so one check before their
+// use is enough.
 type fields struct {
 	c   *wire.Cursor
 	err error

@@ -94,7 +94,7 @@ func readFilter(f *fields, version byte) (one filter) {
 	return one
 }
 
-// compresses reports whether what a filter makes has no size of its own.
+// compresses reports whether the size of a filter's output is not determined by its input.
 func (f filter) compresses() bool {
 	return f.number != filterShuffle && f.number != filterFletcher32
 }
@@ -257,8 +257,8 @@ func (p *pipeline) inflate(data, to []byte) ([]byte, error) {
 	return to, nil
 }
 
-// unshuffle puts the bytes of each element together: the first bytes of all stand first. What is
-// left of an element is at the end.
+// unshuffle puts the bytes of each element together: the first bytes of all elements come first.
+// The rest of an incomplete element is at the end.
 func (p *pipeline) unshuffle(f filter, data, to []byte) ([]byte, error) {
 	width := int(f.width)
 	if width == 0 || width > len(data) {

@@ -142,10 +142,10 @@ func (d *decoder) path(in link, name string) (string, error) {
 // maxName bounds a name: one that is longer does not fit in what is read at a time.
 const maxName = 4096
 
-// A heap is the bytes in which the names of a group's members stand.
+// A heap is the bytes that hold the names of a group's members.
 type heap struct{ at, size uint64 }
 
-// localHeap reads where the names of a group stand:
+// localHeap reads the location of a group's names:
 //
 //	"HEAP", version 0, 3 zeros, u64 size of the names, u64 first free, u64 address
 func (d *decoder) localHeap(address uint64) (n heap, err error) {
@@ -307,10 +307,10 @@ func (d *decoder) key(names heap) (string, error) {
 	return d.name(names, at)
 }
 
-// What an entry of a group keeps of its object.
+// The cached data of an object in the entry of a group.
 const (
 	aGroup    = 1 // u64 tree, u64 names
-	aSoftLink = 2 // where its path stands
+	aSoftLink = 2 // the offset of its path
 )
 
 // leaf adds members of a group:
@@ -340,7 +340,7 @@ func (d *decoder) leaf(n node, names heap, links []link) ([]link, error) {
 			return nil, err
 		}
 		if len(links) > 0 && l.name <= links[len(links)-1].name || l.name <= n.after || l.name > n.upTo {
-			return nil, d.fail(where, at, errOrder.Errorf("the library does not find the member %s, which stands in the wrong place", wire.Quote(l.name)))
+			return nil, d.fail(where, at, errOrder.Errorf("the library does not find the member %s, because it is in the wrong place", wire.Quote(l.name)))
 		}
 		if links, err = limits.Append(d.b, links, l); err != nil {
 			return nil, d.fail(where, at, err)

@@ -28,7 +28,7 @@ const (
 	msgAttributes = 0x15
 	msgUses       = 0x16
 	msgFileSpace  = 0x17
-	sharedMessage = 2 // a flag: it stands elsewhere
+	sharedMessage = 2 // a flag: the message is stored elsewhere
 )
 
 // An object is what the header of one has said.
@@ -36,7 +36,7 @@ type object struct {
 	at      uint64
 	version byte
 	found   int             // messages
-	has     map[uint16]bool // kinds of messages that stand once
+	has     map[uint16]bool // kinds of messages that may appear only once
 	parts   []part
 
 	space   *space
@@ -239,7 +239,7 @@ func (d *decoder) messages(o *object, c *wire.Cursor, flags byte) error {
 			return f.err
 		}
 		if shared&sharedMessage != 0 {
-			return d.fail(where, at, errFeature.Errorf("a message that stands elsewhere, such as a named type"))
+			return d.fail(where, at, errFeature.Errorf("a message that is stored elsewhere, such as a named type"))
 		}
 		if err := d.message(o, kind, m); err != nil {
 			return err
@@ -278,7 +278,7 @@ func (d *decoder) single(o *object, kind uint16, m *wire.Cursor) (err error) {
 		o.has = map[uint16]bool{}
 	}
 	if o.has[kind] {
-		return d.fail("header of an object", at, errStructure.Errorf("two messages of kind %#x, of which the library takes the first", kind))
+		return d.fail("header of an object", at, errStructure.Errorf("two messages of kind %#x: the library reads only the first", kind))
 	}
 	o.has[kind] = true
 	switch kind {

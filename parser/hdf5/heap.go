@@ -87,8 +87,8 @@ func (h *fractalHeap) measure(filters uint16, maxObject uint64, maxBits uint16) 
 
 func isPower(n uint64) bool { return n > 0 && n&(n-1) == 0 }
 
-// object returns the bytes of an object: an identifier is its kind, inHeap it stands and how
-// long it is.
+// object returns the bytes of an object: an identifier is its kind, its offset in the heap and its
+// length.
 func (h *fractalHeap) object(id []byte) (c wire.Cursor, err error) {
 	const where, managed, huge = inHeap, 0, 1
 	d := h.d
@@ -163,7 +163,7 @@ func (h *fractalHeap) below(in heapBlock, off, directRows uint64) (b heapBlock, 
 		row++
 	}
 	if row == in.rows || off < in.begin {
-		return b, d.fail(inHeap, d.place(in.address), errStructure.Errorf("an object at %d, behind the end", off))
+		return b, d.fail(inHeap, d.place(in.address), errStructure.Errorf("an object at %d, beyond the end", off))
 	}
 	b.size = h.size(row)
 	col := (off - first) / b.size

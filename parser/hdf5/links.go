@@ -58,14 +58,14 @@ func (d *decoder) link(m *wire.Cursor) (l link, err error) {
 	return l, f.err
 }
 
-// Dense links, or attributes, stand in a heap, and a tree finds them by the hash of their name.
+// Dense links and attributes are in a heap, and a tree finds them by the hash of their name.
 type denseLinks struct {
 	at         int64
 	heap, tree uint64
 	ordered    uint64 // a tree of the same by the order in which they were made, or none
 }
 
-// denseLinks reads where the links of a group in the newer form stand. They are messages unless
+// denseLinks reads the location of a group's links in the newer form. They are messages unless
 // there is a heap:
 //
 //	version 0, flags, [u64 greatest order], u64 heap, u64 tree by name, [u64 tree by order]
@@ -73,7 +73,7 @@ func (d *decoder) denseLinks(m *wire.Cursor) (*denseLinks, error) {
 	return d.denseHead(m, "group", 8)
 }
 
-// denseInfo reads where the attributes of an object stand, with u16 for the greatest order.
+// denseInfo reads the location of an object's attributes, with u16 for the greatest order.
 func (d *decoder) denseInfo(m *wire.Cursor) (*denseLinks, error) {
 	return d.denseHead(m, "attribute", 2)
 }
@@ -113,7 +113,7 @@ const (
 	treeFiltered   = 11 // chunks that pass through filters
 )
 
-// readDense lists the links of a group that stand in a heap.
+// readDense lists the links of a group that are in a heap.
 func (d *decoder) readDense(in *denseLinks) (links []link, err error) {
 	const where, record = "group", 11 // u32 hash, 7 bytes of the heap
 	h, err := d.fractalHeap(in.heap)
@@ -145,7 +145,7 @@ func (d *decoder) readDense(in *denseLinks) (links []link, err error) {
 	return links, err
 }
 
-// identifiers are where objects stand in a heap.
+// identifiers are the locations of objects in a heap.
 type identifiers map[string]bool
 
 func (ids identifiers) add(b *limits.Budget, id []byte) error {
@@ -189,7 +189,7 @@ func (d *decoder) inOrder(where string, last, next foundName) (foundName, error)
 	case next.hash != hash([]byte(next.name)):
 		return last, d.fail(where, d.c.Off(), errOrder.Errorf("the library does not find %s by its hash", wire.Quote(next.name)))
 	case last.name != "" && (next.hash < last.hash || next.hash == last.hash && next.name <= last.name):
-		return last, d.fail(where, d.c.Off(), errOrder.Errorf("the library does not find %s, which stands in the wrong place", wire.Quote(next.name)))
+		return last, d.fail(where, d.c.Off(), errOrder.Errorf("the library does not find %s, because it is in the wrong place", wire.Quote(next.name)))
 	}
 	return next, nil
 }

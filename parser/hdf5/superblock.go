@@ -32,8 +32,8 @@ func (d *decoder) superblock() error {
 	return d.fail(where, d.base+8, errFeature.Errorf("superblock of version %d", version))
 }
 
-// begin finds where the file begins, as the library does: the first of 0, 512 and its doubles
-// at which [Magic] stands.
+// begin finds where the file begins, as the library does: the first offset of 0, 512, 1024 and so
+// on that has [Magic].
 func (d *decoder) begin() error {
 	if d.size < int64(len(Magic)) {
 		return nil
@@ -138,7 +138,7 @@ func (d *decoder) bounds(baseAt int64, base uint64, endAt int64, end uint64) err
 	case base != uint64(d.base):
 		return d.fail(where, baseAt, errFeature.Errorf("addresses count from %#x, and it begins at %#x", base, d.base))
 	case end > uint64(d.size):
-		return d.fail(where, endAt, wire.ErrTruncated.Errorf("the file says that it has %d bytes, and has %d", end, d.size))
+		return d.fail(where, endAt, wire.ErrTruncated.Errorf("the file states a size of %d bytes, but has %d", end, d.size))
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ type level2 struct {
 	childSize int    // of what leads to a node below
 }
 
-// nodeAround is what a node has besides records: signature, version, kind, checksum.
+// nodeAround is the size of a node besides its records: signature, version, kind, checksum.
 const nodeAround = 10
 
 // maxNode bounds a node; the library's have 512 and 2,048 bytes.
@@ -85,8 +85,8 @@ func (t *tree2) all(root uint64, depth int, count uint64, at int64) error {
 	return nil
 }
 
-// measure computes what each level may have: a child is an address, the number of its records
-// and, above leaves' parents, that of all records below it, in as many bytes as the greatest
+// measure computes what each level may have: a child is an address, the number of its records and,
+// above the parents of leaves, the number of all records below it, in the bytes that the greatest
 // number needs.
 func (t *tree2) measure(depth int) error {
 	const most = 32

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// array is a file with this dictionary and so many bytes of data.
+// array returns a file with this dictionary and the given number of bytes of data.
 func array(version int, dict string, size int) []byte {
 	out := append([]byte("\x93NUMPY"), byte(version), 0)
 	if version == 1 {
@@ -38,7 +38,7 @@ func header(descr, shape string) string {
 	return fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': %s}", descr, shape)
 }
 
-// What other writers than NumPy spell differently and Python reads the same.
+// Headers that other writers spell differently and Python reads in the same way.
 func TestOtherSpellingsOfTheHeaderAreRead(t *testing.T) {
 	want := tensor.Info{Name: "arr_0", Stored: "<f4", DType: tensor.F32, Shape: []int64{2, 3}, Span: tensor.Span{Len: 24}}
 	for name, dict := range map[string]string{

@@ -1,9 +1,9 @@
-// Package npy reads NumPy's array files, each of which holds one array. An npy file
-// stands alone or is a member of an npz archive.
+// Package npy reads NumPy's array files, each of which holds one array. An npy file is a file of
+// its own or a member of an npz archive.
 //
-// It follows NEP 1 and numpy.lib.format of NumPy 2.4: versions 1.0, 2.0 and
-// 3.0. The header is a Python dict literal, parsed by a grammar for this literal
-// alone. Nothing is evaluated, and no key is found by a text search.
+// It follows NEP 1 and numpy.lib.format of NumPy 2.4: versions 1.0, 2.0 and 3.0. The header is a
+// Python dict literal, parsed by a grammar for only this literal. Nothing is evaluated, and no key
+// is found by a text search.
 //
 // What is read: b1, i1 to i8, u1 to u8, f2 to f16, c8 to c32, S, U, V, M8, m8
 // and structured types of those, nested, with subarrays, titles and padding;

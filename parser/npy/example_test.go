@@ -12,8 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// An array is written as numpy writes it, and read back: its header first, its
-// numbers when they are asked for.
+// An array is written as by numpy, and read back: first the header, then the numbers.
 func Example() {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()

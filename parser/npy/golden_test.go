@@ -122,8 +122,8 @@ func data(t testing.TB, f *npy.File) []byte {
 	return p
 }
 
-// values orders the elements as C does and makes them little-endian: what the
-// strides and the byte order must be good for.
+// values returns the elements in C order and little-endian, by means of the strides and the byte
+// order.
 func values(t testing.TB, f *npy.File, i *tensor.Info) []byte {
 	t.Helper()
 	raw := data(t, f)
@@ -167,7 +167,7 @@ func values(t testing.TB, f *npy.File, i *tensor.Info) []byte {
 	return out
 }
 
-// What NumPy wrote is written again byte for byte.
+// Files that NumPy wrote are written again byte for byte.
 func TestNumPysFilesAreWrittenAgainByteForByte(t *testing.T) {
 	same := map[string]bool{}
 	for _, seed := range corpus.Valid("npy") {

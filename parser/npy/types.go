@@ -49,7 +49,7 @@ func parseType(s string) (Type, error) {
 	return t, t.order(order, kind)
 }
 
-// classify sets the DType, or notes why there is none.
+// classify sets the DType, or notes why it is unknown.
 func (t *Type) classify(kind byte) {
 	for _, n := range numberTypes {
 		if n.kind == kind && n.size == t.Size {

@@ -17,7 +17,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// stored writes an archive of one stored F32 array of so many bytes of data.
+// stored writes an archive of one stored F32 array with the given number of bytes.
 func stored(b *testing.B, size int) *os.File {
 	b.Helper()
 	f, err := os.Create(filepath.Join(b.TempDir(), "big.npz"))
@@ -145,7 +145,7 @@ func BenchmarkDeflated(b *testing.B) {
 	}
 }
 
-// An archive of 10,000 small arrays: what inspect costs.
+// The cost of inspect for an archive of 10,000 small arrays.
 func BenchmarkDecode(b *testing.B) {
 	for _, method := range []uint16{stdzip.Store, stdzip.Deflate} {
 		var out bytes.Buffer

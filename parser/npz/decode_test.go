@@ -165,7 +165,7 @@ func TestADeflatedArrayOfUnknownTypeIsListedAndNotRead(t *testing.T) {
 	}
 }
 
-// The pickle of an object array is never read, wherever the array stands.
+// The pickle of an object array is never read, wherever the array is.
 func TestThePickleOfAnObjectArrayIsNotRead(t *testing.T) {
 	head := fmt.Sprintf("%-117s\n", "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }")
 	pickle := bytes.Repeat([]byte("cos\nsystem\n"), 1000)

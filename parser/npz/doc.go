@@ -29,6 +29,6 @@
 //
 // # Not supported
 //
-// Whatever packages zip and npy do not support. Object arrays: after all members have
+// Everything that packages zip and npy do not support. Object arrays: after all members have
 // been read the file is refused as forbidden, and the error names the arrays.
 package npz

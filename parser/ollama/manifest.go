@@ -97,7 +97,7 @@ func refuseFolded(d *strictjson.Decoder, key string, known ...string) error {
 	if !folded {
 		return nil
 	}
-	return d.Fail("", wire.ErrSyntax.WithRule("ollama.key-folded").Errorf("key %s, which ollama takes for %s", wire.Quote(key), taken))
+	return d.Fail("", wire.ErrSyntax.WithRule("ollama.key-folded").Errorf("key %s, which ollama reads as %s", wire.Quote(key), taken))
 }
 
 // leaves reports whether a name leads out of the model's folder.
@@ -135,7 +135,7 @@ func (m *manifest) layer(d *strictjson.Decoder, where string) error {
 	if l.Digest, ok = parseDigest(digest); !ok {
 		return d.FailAt(where, off, wire.ErrSyntax.WithRule("ollama.digest-syntax").Errorf("digest %s is not sha256 and 64 hexadecimal digits", wire.Quote(digest)))
 	}
-	l.Kind = media // the configuration's type is none of a layer
+	l.Kind = media // the media type of a configuration is not one of a layer
 	if where != configuration {
 		l.Kind = strings.TrimPrefix(media, mediaPrefix)
 	}

@@ -105,7 +105,7 @@ func (m *model) take(b *limits.Budget, l Layer, r *blob, part tensor.Model) (err
 	}
 	if len(m.Parts) > 0 && part.Format() != m.Parts[0].Format() {
 		return wire.At("ollama", "layer "+wire.Quote(l.Name), wire.NoOffset,
-			wire.ErrMismatch.WithRule("ollama.layers").Errorf("one layer holds %s, another %s", part.Format(), m.Parts[0].Format()))
+			wire.ErrMismatch.WithRule("ollama.layers").Errorf("one layer has %s, another %s", part.Format(), m.Parts[0].Format()))
 	}
 	if m.Parts, err = limits.Append(b, m.Parts, tensor.Model(renamedTensor{part, l})); err != nil {
 		return err

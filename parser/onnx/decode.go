@@ -14,7 +14,7 @@ import (
 // Format is the name of the format in errors.
 const Format = "onnx"
 
-// causes are what is said of an encoding that is refused.
+// causes are the messages about an encoding that is refused.
 var causes = pb.Causes{
 	Unknown: wire.ErrUnsupported.WithRule("onnx.field-unknown"),
 	Twice:   wire.ErrDuplicate.WithRule("onnx.field-twice"),
@@ -27,7 +27,7 @@ type stage uint8
 const (
 	stMessages stage = iota // everything in the file
 	stDomains               // operators that neither ONNX nor the file has
-	stNames                 // names of the tensors, by where they stand
+	stNames                 // names of the tensors, by scope
 	stDone
 )
 
@@ -41,10 +41,10 @@ type decoder struct {
 	out   *File
 
 	scopes    []scope
-	foreign   map[opName]int64 // of operators that are not ONNX's, and where one stands
+	foreign   map[opName]int64 // of operators that are not ONNX's, with the offset of one
 	functions map[opName]bool  // functions of the file
 	files     map[string]int32 // files of external data, their places in out.External
-	untracked int64            // where an operator stands that was not kept, or 0
+	untracked int64            // the offset of an operator that was not kept, or 0
 }
 
 // Decode reads the structure of a model of size bytes. Its external data are read after
@@ -122,7 +122,7 @@ func (m *modelProto) Number(f, v uint64) error { return m.d.note(modelNumbers[f]
 
 func (m *modelProto) Text(f uint64, s string) error { return m.d.noteText(modelTexts[f], s) }
 
-// Message places what stands in a graph or a function of the model.
+// Message records the scope of messages in a graph or a function.
 func (m *modelProto) Message(f uint64, of pb.Hook) error {
 	switch of := of.(type) {
 	case *graphProto:
@@ -216,7 +216,7 @@ func (d *decoder) newScope(at *int32) (int32, error) {
 	return *at, err
 }
 
-// within states what a scope is called and where it stands.
+// within records the name of a scope and its offset.
 func (d *decoder) within(s, parent int32, label string) error {
 	if s == 0 {
 		return nil
@@ -238,7 +238,7 @@ func (d *decoder) below(s int32, parent *int32, label string) error {
 	return d.within(s, p, label)
 }
 
-// add keeps a tensor that stands in a scope. label is its own name, which may be "".
+// add keeps a tensor of a scope. label is its own name, which may be "".
 func (d *decoder) add(e *entry, parent *int32, label string) error {
 	s, err := d.newScope(parent)
 	if err != nil {

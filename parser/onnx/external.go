@@ -49,7 +49,7 @@ func (a *tensorProto) checkExternal(c *wire.Cursor, where string, at, size int64
 	return nil
 }
 
-// checkDescription checks what says where external data are.
+// checkDescription checks the description of where external data is.
 func (a *tensorProto) checkDescription() error {
 	switch {
 	case !a.isExternal:

@@ -38,7 +38,7 @@ type pair struct {
 	value any
 }
 
-// Meta lists what the model says of itself: versions and origin under "onnx.", then its
+// Meta lists the model's description of itself: versions and origin under "onnx.", then its
 // metadata_props under their own keys.
 func (f *File) Meta() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
@@ -139,7 +139,7 @@ func (f *File) share(b *limits.Budget, all []*shared) error {
 	return nil
 }
 
-// joint says of two tensors that they share a storage.
+// joint returns the finding that two tensors share a storage.
 func (f *File) joint(b *limits.Budget, x, y *shared) error {
 	if f.Infos[x.at].Storage == "" {
 		name := f.External[x.e.file] + "@" + strconv.FormatInt(x.e.span.Off, 10)
@@ -210,8 +210,9 @@ func (f *File) missing(e *entry) bool {
 	return e.place == external && (e.file < 0 || int(e.file) >= len(f.outside))
 }
 
-// Verify reads sparse tensors: their values stand in order. Once the folder is attached, it
-// refuses data outside of it, which nobody reads; before, a finding says where they lie.
+// Verify reads sparse tensors: their indices must be in order. Once the folder is attached, it
+// refuses data outside of the folder, because it is not read; before, a finding says where the data
+// is.
 func (f *File) Verify(b *limits.Budget) error {
 	for i := range f.entries {
 		if e := &f.entries[i]; f.attached && e.place == external && e.file < 0 {

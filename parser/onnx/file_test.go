@@ -137,7 +137,7 @@ func TestTensorsMayShareExternalDataWholly(t *testing.T) {
 	}
 }
 
-// A model whose data lie outside of its folder is not verified: nobody reads them.
+// A model whose data is outside of its folder is not verified, because the data is not read.
 func TestDataOutsideOfTheFolderIsNotVerified(t *testing.T) {
 	tried := 0
 	for _, r := range corpus.Gate() {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Metadata that Python evaluates: what runs nothing, and what could.
+// Metadata that Python evaluates, with and without code.
 func TestLiteralsRunNothing(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{0: 'person', 1: 'potted plant (small)', 2: "it's"}`: true,

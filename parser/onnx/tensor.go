@@ -42,7 +42,7 @@ const (
 	inFile                // at the span, as in raw_data
 	inField               // numbers of a field of the message at the span
 	external              // in another file, at the span
-	sparse                // values and where they stand, the rest zeros
+	sparse                // values and their indices; all other elements are zero
 )
 
 // An entry is a tensor of the file.
@@ -55,7 +55,7 @@ type entry struct {
 	file   int32 // of external data, in File.External
 	span   tensor.Span
 	shape  []int64
-	values *[2]entry // of a sparse tensor: its values, and where they stand
+	values *[2]entry // of a sparse tensor: its values and their indices
 }
 
 // elements is the product of the shape, which is proven.
@@ -102,7 +102,7 @@ type tensorProto struct {
 	location    string
 	ranges      [2]string // offset and length, as they are written
 	keys        []string
-	badExternal bool // an entry of external data that is too long, or stands twice
+	badExternal bool // an entry of external data that is too long, or appears twice
 
 	// Numbers of the typed fields.
 	field    uint64 // which one; other is set if there are two
@@ -257,12 +257,12 @@ func (a *tensorProto) size() (elements, bytes int64, err error) {
 	return int64(n), size, nil
 }
 
-// checkInline checks data that stand in the message.
+// checkInline checks data in the message itself.
 func (a *tensorProto) checkInline(n int64) error {
 	t := &types[a.typ]
 	switch {
 	case a.hasRaw && a.numbers > 0, a.other:
-		return wire.ErrMismatch.WithRule("onnx.data-twice").Errorf("its data stand in two fields, of which readers take different ones")
+		return wire.ErrMismatch.WithRule("onnx.data-twice").Errorf("its data is in two fields, and readers differ in which one they take")
 	case a.hasRaw:
 		return nil
 	case a.numbers > 0 && a.field != t.field:
@@ -271,7 +271,7 @@ func (a *tensorProto) checkInline(n int64) error {
 		return wire.ErrMismatch.WithRule("onnx.data-size").Errorf("%d numbers, but shape and type need %d", a.numbers, t.numbers(n))
 	case a.e.place == inField && (t.field == fieldInt32s || t.field == fieldUint64s && t.bits < 64):
 		if a.min < t.min || a.max > 0 && uint64(a.max) > t.max {
-			return wire.ErrRange.WithRule("onnx.value-range").Errorf("a number from %d to %d, which %s does not hold: readers cut it in different ways", a.min, a.max, t.name)
+			return wire.ErrRange.WithRule("onnx.value-range").Errorf("numbers from %d to %d do not fit %s: readers truncate them in different ways", a.min, a.max, t.name)
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ type elementType struct {
 	name  string
 	dtype tensor.DType
 	bits  uint8  // of an element, 0 for texts, which cannot be raw
-	field uint64 // where elements stand that are not raw
+	field uint64 // the field of elements that are not raw
 	parts uint8  // numbers an element has in that field, if it is not one
 	// min and max bound the numbers of the field: readers cut what is outside in different ways.
 	min int64

@@ -14,8 +14,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Conjugate and negative views by hand: the sign bit of a float, two's
-// complement of an integer, of the imaginary part alone for a conjugate.
+// Conjugate and negative views by hand: the sign bit of a float, two's complement of an integer;
+// for a conjugate, only of the imaginary part.
 func TestViewsAreResolvedAsTheyAreRead(t *testing.T) {
 	for _, c := range []struct {
 		storage  string

@@ -21,9 +21,9 @@ func (c *call) fail(cause error) error {
 	return fail(wire.Clean(c.global.String(), wire.MaxQuoted), c.off, cause)
 }
 
-// wantArgs checks the number of arguments. The pickle machine has compared all arguments with
-// the signature of their function, as every value that this package reads by its kind. What
-// differs here is a mistake of this program, and ends as one.
+// wantArgs checks the number of arguments. The pickle machine has compared all arguments with the
+// signature of their function, as every value that this package reads by its kind. A difference
+// here is a bug of this program, and is reported as one.
 func (c *call) wantArgs(low, high int) error {
 	if n := c.args.Len(); n < low || n > high {
 		return c.fail(wire.ErrInternal.Errorf("%d arguments", n))

@@ -15,9 +15,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// The machine types the arguments of every call, so a file cannot give other
-// ones. What stands here holds if it ever does not: no argument is taken on
-// trust, and none makes a panic. Most of it ends as a mistake of the program.
+// The machine types the arguments of every call, so a file cannot give other ones. These tests are
+// for the case that it does not: each argument is checked, and none causes a panic. Most of it ends
+// as a mistake of the program.
 
 // Pieces of pickles.
 func num(n int) string { return "J" + string(binary.LittleEndian.AppendUint32(nil, uint32(n))) }
@@ -325,7 +325,7 @@ func TestNumbersOfRecordsAreStrict(t *testing.T) {
 	}
 }
 
-// What the CRC is taken of must be the pickle, whole and in order.
+// The CRC must be computed over the whole pickle, in order.
 func TestChecksumWantsThePickleInOrder(t *testing.T) {
 	c := &checksum{r: bytes.NewReader([]byte("abcdef"))}
 	p := make([]byte, 3)

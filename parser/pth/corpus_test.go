@@ -31,8 +31,8 @@ func policy(t testing.TB, raw json.RawMessage) limits.Policy {
 	return p
 }
 
-// Each hostile recipe is refused at its place, by Decode or, if it says so, by
-// Verify alone; a scan refuses it, too.
+// Each hostile recipe is refused at its place, by Decode or, if it says so, only by Verify; a scan
+// refuses it too.
 func TestHostileRecipesAreRefused(t *testing.T) {
 	for _, r := range corpus.Hostile("pth") {
 		t.Run(r.Name, func(t *testing.T) {

@@ -96,8 +96,8 @@ func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
 	return DecodeKnown(b, r, size, Known{})
 }
 
-// Known is what the caller has found out about a file, so that it is not read again. The
-// zero value is nothing.
+// Known is what the caller has found out about a file, so that it is not read again. The zero value
+// is not valid.
 type Known struct {
 	// Directory is that of a ZIP archive.
 	Directory *zip.Listing

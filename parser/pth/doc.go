@@ -72,7 +72,7 @@ package pth
 //
 // If two tensors of a file would share a name, both get an exact path instead, and a
 // finding: a dot, backslash, bracket or at sign in a key is escaped with a backslash,
-// positions and keys that are not text stand in brackets, and attributes begin with an
+// positions and keys that are not text are in brackets, and attributes begin with an
 // at sign. {"a": {"b": x}, "a.b": y} gives "a.b" and "a\.b"; {0: x, "0": y} gives "[0]"
 // and "0". A file in which two tensors share even the exact path is malformed.
 //

@@ -36,7 +36,7 @@ func Example() {
 	// torch's restricted loader takes it: true
 }
 
-// What a hostile file asks for.
+// The requests of a hostile file.
 func ExampleScan() {
 	const data = "\x80\x02cos\nsystem\nX\x02\x00\x00\x00id\x85R."
 	b := limits.Policy{}.Budget(context.Background())

@@ -118,8 +118,8 @@ func TestPackedRowsFillTheirStorage(t *testing.T) {
 	}
 }
 
-// Shapes of the parts of sparse tensors, good and bad: what torch's own checks
-// of _validate_sparse_coo_tensor_args and of the compressed layouts ask.
+// Shapes of the parts of sparse tensors, good and bad: the rules of torch's
+// _validate_sparse_coo_tensor_args and of the compressed layouts.
 func TestPartsOfSparseTensorsFit(t *testing.T) {
 	layouts := map[string]*sparseLayout{}
 	for i := range sparseLayouts {

@@ -11,7 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 )
 
-// metadata is all of a file's, by name; a name that stands twice fails.
+// metadata returns the metadata of a file by name, and fails for a duplicate name.
 func metadata(t *testing.T, name string) map[string]any {
 	t.Helper()
 	f, _ := decode(t, checkpoint(t, name))
@@ -36,7 +36,7 @@ func part(all map[string]any, prefix string) map[string]any {
 	return out
 }
 
-// What is no tensor is metadata; the values are those of generate.py.
+// Values other than tensors are metadata, as generate.py wrote them.
 func TestMetadataHasEveryOtherLeaf(t *testing.T) {
 	all := metadata(t, "checkpoint.pt")
 	want := map[string]any{

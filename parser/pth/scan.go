@@ -52,9 +52,9 @@ func Scan(b *limits.Budget, r io.ReaderAt, size int64) *Report {
 	return ScanAllowing(b, r, size, nil)
 }
 
-// ScanAllowing is Scan for a caller who allows more than data: refusal says why a pickle is
-// refused whose [vm.Report.Refusal] is not nil, or nil if it is not. What is called there
-// stays an object of which only its name, its arguments and its state are known.
+// ScanAllowing is Scan for a caller who allows more than data: refusal says why a pickle is refused
+// whose [vm.Report.Refusal] is not nil, or nil if it is not. The result of a call there is an
+// object of which only the name, the arguments and the state are known.
 func ScanAllowing(b *limits.Budget, r io.ReaderAt, size int64, refusal func(*vm.Report) error) *Report {
 	return ScanKnown(b, r, size, Known{}, refusal)
 }

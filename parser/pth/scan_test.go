@@ -86,7 +86,7 @@ func TestScanOfPlainPickles(t *testing.T) {
 		{call + "\xff", wire.Forbidden, []string{"pickle os.system", "pickle 2"}},
 		{"\x80\x02K\x01.\xff", wire.Malformed, []string{"pickle", "pickle 2"}},
 		{"\x80\x02K", wire.Truncated, []string{"pickle"}},
-		{"cos\nsystem\n(S'id'\ntR", wire.Forbidden, []string{"pickle os.system"}}, // cut behind the call
+		{"cos\nsystem\n(S'id'\ntR", wire.Forbidden, []string{"pickle os.system"}}, // cut after the call
 		{"", wire.Truncated, nil},
 		{strings.Repeat("\x80\x02N.", 1025), wire.Unsupported, nil},
 	} {
@@ -101,7 +101,7 @@ func TestScanOfPlainPickles(t *testing.T) {
 }
 
 func TestScanRefusesAPickleThatIsAnArchiveToo(t *testing.T) {
-	end := "PK\x05\x06" + strings.Repeat("\x00", 18) // zipfile opens it, wherever it lies in the last 64 KiB
+	end := "PK\x05\x06" + strings.Repeat("\x00", 18) // zipfile opens it anywhere in the last 64 KiB
 	tar := []byte("\x80\x02X\xf9\x01\x00\x00" + strings.Repeat("\x00", 505) + "0N.")
 	sum := 8 * int(' ')
 	for _, c := range tar[:512] {
@@ -119,7 +119,7 @@ func TestScanRefusesAPickleThatIsAnArchiveToo(t *testing.T) {
 	}
 }
 
-// Other pickles of an archive are looked at, too; what is none is not.
+// Other pickles of an archive are scanned too; other members are not.
 func TestScanLooksAtEveryPickleOfAnArchive(t *testing.T) {
 	build := func(extra string) string {
 		r, err := corpus.Parse("pth", "x", "# a checkpoint\nexpect: ok\n--\nzip {\nentry \"a/data.pkl\" { op PROTO 2; op NONE; op STOP }\nentry \"a/version\" { str \"3\\n\" }\n"+extra+"\n}\n", []string{"ok"})
@@ -285,7 +285,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// What joblib compresses is named, not called a broken pickle.
+// A file that joblib compressed is named as such, and not called a broken pickle.
 func TestScanNamesACompressedPickle(t *testing.T) {
 	for _, level := range []string{"\x01", "\x5e", "\x9c", "\xda"} {
 		err := scan(t, "x"+level+"\x63\x64\x01\x00").Err

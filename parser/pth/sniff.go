@@ -16,9 +16,9 @@ const (
 	KindWrapper             // a known archive or compressed stream
 )
 
-// Sniff determines the kind of a file from its first [SniffLen] bytes, or all of a
-// shorter file; name is set for KindWrapper. Pickles of protocols 0 and 1 cannot be told
-// from text this way.
+// Sniff determines the kind of a file from its first [SniffLen] bytes, or all of a shorter file;
+// name is set for KindWrapper. Pickles of protocols 0 and 1 cannot be distinguished from text this
+// way.
 func Sniff(head []byte) (kind Kind, name string) {
 	switch {
 	case bytes.HasPrefix(head, []byte(zipMagic)):

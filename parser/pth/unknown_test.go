@@ -53,8 +53,7 @@ u64 2; f32 1 2
 	return r.Bytes()
 }
 
-// What is not understood is passed over and named; where tensors stand in it, their
-// path is their name.
+// Unknown objects are skipped and named. Tensors in them are named by their path.
 func TestTensorsInUnknownObjectsAreFound(t *testing.T) {
 	object := `op GLOBAL "a" "B"; op EMPTY_TUPLE; op NEWOBJ; op BINPUT 0; `
 	for _, c := range []struct {

@@ -101,7 +101,7 @@ func decode(b *limits.Budget, r io.ReaderAt, size int64, shard bool) (*File, err
 }
 
 // DecodeHeader reads the header that r begins with: 8+N bytes, and none beyond
-// them. What follows is not looked at, so a file that was cut is not noticed.
+// them. The data is not read, so a truncated file is not noticed.
 func DecodeHeader(b *limits.Budget, r io.Reader) (*Header, error) {
 	d := decoder{stream: r, r: strictjson.Stream{R: r}, b: b}
 	if err := d.run(); err != nil {
@@ -214,7 +214,7 @@ func (d *decoder) cutHeader() error {
 			return err
 		}
 	}
-	return d.fail("header", d.size, wire.ErrTruncated.Errorf("its %d bytes end at %#x, but the file at %#x", d.n, d.h.Len, d.size))
+	return d.fail("header", d.size, wire.ErrTruncated.Errorf("its %d bytes end at %#x, but the file ends at %#x", d.n, d.h.Len, d.size))
 }
 
 func (d *decoder) brace(c byte) error {

@@ -33,7 +33,7 @@ func decode(t testing.TB, data []byte) (*safetensors.File, error) {
 	return safetensors.Decode(account(t, limits.Policy{}), bytes.NewReader(data), int64(len(data)))
 }
 
-// file is a file of this header and of so many zeros.
+// file returns a file with this header and the given number of zeros.
 func file(header string, data int) []byte {
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(out, header...), make([]byte, data)...)
@@ -156,7 +156,7 @@ func TestHostileFilesAreRefusedWithClassAndOffset(t *testing.T) {
 	})
 }
 
-// What HQQ would run as Python is the name of a type, a letter in each element.
+// The text that HQQ would run as Python must be the name of a type, with one letter per element.
 func TestEvaluatedTextIsTheNameOfAType(t *testing.T) {
 	for text, want := range map[string]wire.Class{
 		"torch.float16": wire.OK, "torch.float8_e4m3fn": wire.OK, "": wire.Forbidden, "torch.": wire.Forbidden, "float16": wire.Forbidden,
@@ -197,7 +197,7 @@ func TestMessagesNameThePartOfTheHeader(t *testing.T) {
 		{`{"a\u0007b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 2,
 			`safetensors: tensor "a\u{7}b" at 0x3d: bytes that belong to nothing: data_offsets begin at 1, but the previous tensors end at 0`},
 		{`{"__metadata__":{"a":7}}`, 0, `safetensors: __metadata__ at 0x1d: does not follow the format's grammar: a number where a string belongs`},
-		{`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, 2, `safetensors: data at 0x3f: file ends too early: the tensors end at 0x41, but the file at 0x3f`},
+		{`{"w":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`, 2, `safetensors: data at 0x3f: file ends too early: the tensors end at 0x41, but the file ends at 0x3f`},
 		{`{"a":1,"a":2}`, 0, `safetensors: tensor "a" at 0xd: does not follow the format's grammar: a number where an object belongs`},
 		{`{"__metadata__":{},"__metadata__":{}}`, 0, `safetensors: header at 0x1b: duplicate: member "__metadata__"`},
 		{`{"__metadata__":{}, x}`, 0, `safetensors: header at 0x1c: does not follow the format's grammar: byte 0x78 where a member name belongs`},

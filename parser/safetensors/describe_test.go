@@ -13,7 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// said is what the reference library says of one tensor.
+// said is the reference library's description of one tensor.
 type said struct {
 	DType  string
 	Shape  []int64

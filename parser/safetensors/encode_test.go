@@ -204,7 +204,7 @@ func (l lying) Body(*limits.Budget, tensor.Info) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(make([]byte, l.n))), nil
 }
 
-// What Meta gives that is no text is not written.
+// Metadata values other than text are not written.
 func TestEncodeWritesTextsOnly(t *testing.T) {
 	var out bytes.Buffer
 	if err := safetensors.Encode(account(t, limits.Policy{}), &out, typePrefixes{&tensor.File{Name: "other"}}); err != nil {

@@ -35,7 +35,7 @@ func (d *decoder) layout() error {
 	switch {
 	case d.stream != nil:
 	case end > d.size:
-		return d.fail("data", d.size, wire.ErrTruncated.Errorf("the tensors end at %#x, but the file at %#x", end, d.size))
+		return d.fail("data", d.size, wire.ErrTruncated.Errorf("the tensors end at %#x, but the file ends at %#x", end, d.size))
 	case end < d.size:
 		return d.fail("data", end, wire.ErrTrailing.WithRule("safetensors.data-trailing").Errorf("%d bytes belong to no tensor", d.size-end))
 	}

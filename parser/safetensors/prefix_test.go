@@ -12,9 +12,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 )
 
-// What a prefix says of every file that begins with it is true of this one: an error is a
-// refusal of the whole file by the same rule, and grows no smaller with more bytes; a prefix that
-// holds the header says all that Decode says of the header. The account is left as it was.
+// A verdict on a prefix holds for the whole file: an error refuses the whole file by the same rule,
+// and stays an error with more bytes; a prefix that contains the header gives all that Decode
+// gives. The account is left as it was.
 func TestAPrefixAgreesWithTheWholeFile(t *testing.T) {
 	type file struct {
 		name   string

@@ -81,7 +81,7 @@ func TestDecodeHeaderOfReadersThatFail(t *testing.T) {
 	if !errors.Is(err, disk) || wire.ClassOf(err) != wire.Internal {
 		t.Error(err)
 	}
-	// A length of 100 MB with nothing behind it costs one piece.
+	// A length of 100 MB without data costs one piece.
 	b := account(t, limits.Policy{})
 	if _, err := safetensors.DecodeHeader(b, bytes.NewReader(file("", 0)[:8])); err == nil {
 		t.Error("a header of no bytes")

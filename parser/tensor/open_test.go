@@ -12,7 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// streams is a file system whose files are read from their beginning alone.
+// streams is a file system whose files can only be read in order.
 type streams struct{ fs.FS }
 
 func (s streams) Open(name string) (fs.File, error) {

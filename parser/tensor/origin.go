@@ -20,9 +20,9 @@ type Placer interface {
 	Note(*limits.Budget, Finding) error
 }
 
-// A Piece is a model that may be one file of a set, named alone. [File] is.
+// A Piece is a model that may be one file of a set, opened by itself. [File] is.
 type Piece interface {
-	// PieceOf says of how many files; whoever opened the file knows by its name.
+	// PieceOf sets the number of files of the set; the opener knows it from the name.
 	PieceOf(files int)
 	// Pieces is that number, 0 for a file that is a model by itself.
 	Pieces() int

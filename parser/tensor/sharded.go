@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Sharded is several files of one format read as one model. What belongs to the
-// set as a whole (an index, counts, duplicate names) the format has checked.
+// Sharded is several files of one format read as one model. The format has checked what concerns
+// the whole set: an index, counts, duplicate names.
 type Sharded struct {
 	Parts []Model
 	// Names of the files, in the order of Parts.

@@ -58,7 +58,7 @@ const (
 	Deflate Method = 8
 )
 
-// stage is where the decoder stands; stages follow each other in this order.
+// stage is the current stage of the decoder. Stages follow each other in this order.
 type stage uint8
 
 const (

@@ -86,7 +86,7 @@ func TestDecodeReadsNoDataAndOncePerMember(t *testing.T) {
 	}
 }
 
-// What decoding costs grows with the number of members and nothing else.
+// The cost of decoding depends only on the number of members.
 func TestAHundredThousandMembersCostLittle(t *testing.T) {
 	const n = 100_000
 	data := build(t, n, numbered, nil, stdzip.Store)

@@ -7,15 +7,15 @@
 //
 // # Rules
 //
-//   - A local header or, for an empty archive, the end record stands at offset 0.
+//   - A local header or, for an empty archive, the end record is at offset 0.
 //   - The end record ends the file; its comment is exactly as long as it says.
-//     The ZIP64 end record, where there is one, stands before it and agrees.
+//     The ZIP64 end record, if there is one, precedes it and agrees with it.
 //   - The directory lies right before the end records. The local entries tile
 //     the bytes before it: header, extra fields, data, descriptor, with no gap
 //     and no overlap.
 //   - Local header, descriptor and directory agree on name, method, flags,
 //     sizes and CRC. Flag bits are a subset of 0x80e; the deflate hints (0x6)
-//     stand with method 8 only, unless the policy grants [QuirkHints].
+//     occur with method 8 only, unless the policy grants [QuirkHints].
 //   - Names are relative UTF-8 paths without "..", backslash, NUL or control
 //     characters. They are unique even without regard to case.
 //   - A stored member is as long inflated as it is in the file. A deflated one

@@ -95,7 +95,7 @@ func TestRecipesOfHonestArchivesAreAccepted(t *testing.T) {
 	}
 }
 
-// What PyTorch writes must be read as PyTorch's format demands.
+// Archives that PyTorch writes are read by the rules of PyTorch's format.
 func TestPyTorchArchivesAreRead(t *testing.T) {
 	read := 0
 	for _, seed := range corpus.Valid("pth") {

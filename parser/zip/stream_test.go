@@ -63,7 +63,7 @@ func TestStoredMembersAreReadAtAnyOffset(t *testing.T) {
 	}
 }
 
-// Whoever reads exactly the declared size must not miss a wrong checksum.
+// A caller that reads exactly the declared size must also get the error of a wrong checksum.
 func TestTheLastBytesAreReturnedOnlyIfTheChecksumIsRight(t *testing.T) {
 	for _, method := range []uint16{stdzip.Store, stdzip.Deflate} {
 		data := build(t, 1, numbered, lorem, method)
@@ -264,7 +264,8 @@ func TestZerosMayInflateUpTo64MiB(t *testing.T) {
 	}
 }
 
-// zeros is an archive of one member: so many MiB of zeros, each deflated alike.
+// zeros returns an archive of one member with the given number of MiB of zeros, each deflated in
+// the same way.
 func zeros(t testing.TB, mib int) []byte {
 	t.Helper()
 	var one bytes.Buffer

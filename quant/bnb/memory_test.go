@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
-// Both passes over a weight hold ranges of it, and no more.
+// Both passes over a weight hold only ranges of it.
 func TestQuantizingHoldsOnlyRangesOfAWeight(t *testing.T) {
 	const rows, cols = 2048, 2048
 	m := converttest.Source(t, map[string][]float32{"m.weight": converttest.Wave(rows * cols)}, map[string][]int64{"m.weight": {rows, cols}})

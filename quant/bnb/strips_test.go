@@ -93,8 +93,7 @@ func inLessThanItsCodes(t *testing.T, m tensor.Model, o bnb.Layout) {
 	}
 }
 
-// memoryModel is a file in memory, filled by a function that is told where its
-// tensors begin.
+// memoryModel returns a file in memory, filled by a function that gets the offset of its tensors.
 func memoryModel(t *testing.T, b *limits.Budget, infos []tensor.Info, fill func(p []byte, at []int64)) tensor.Model {
 	t.Helper()
 	p, err := safetensors.Layout(b, infos, nil)

@@ -130,7 +130,7 @@ func sameTensors(t *testing.T, want map[string][]byte, file []byte, e *convert.Q
 	}
 }
 
-// What is measured is what a reader of the file finds, and no worker changes it.
+// The measured loss is the one that a reader of the file computes, for any number of workers.
 func TestReportedLossIsWhatAReaderFinds(t *testing.T) {
 	for _, o := range []bnb.Layout{
 		{Type: bnb.NF4}, {Type: bnb.NF4, Nested: true}, {Type: bnb.FP4, Block: 256}, {Type: bnb.FP4, Block: 32, Nested: true}, {Type: bnb.INT8},
@@ -255,7 +255,7 @@ func TestASkippedHeadIsListedUnderBothOfItsNames(t *testing.T) {
 	}
 }
 
-// skipped are the modules that a quantized folder's config.json says are left alone.
+// skipped returns the modules that a quantized folder's config.json lists as not quantized.
 func skipped(t *testing.T, m tensor.Model) []string {
 	t.Helper()
 	_, p, err := converttest.Quantized(t, m, bnb.Layout{}, 1, 0)
@@ -300,7 +300,7 @@ func TestPartsOfAnInputProjectionAreNotQuantized(t *testing.T) {
 	}
 }
 
-// Patterns for transformers mean what is left alone and nothing that is quantized.
+// Patterns for transformers match the modules that are not quantized, and no others.
 func TestPatternsOfSkippedModulesMatchNoQuantizedOne(t *testing.T) {
 	shapes := map[string][]int64{
 		"model.embed_tokens.weight": {4, 4}, "lm_head.weight": {4, 4}, "model.layers.0.mlp.gate.weight": {2, 4},

@@ -84,7 +84,7 @@ func moduleOf(s *scheme.Set, stem string) (m module, err error) {
 	}
 	global, _ := of.Get("global_scale").Bool()
 	if global && mode != "nvfp4" {
-		return m, wire.ErrUnsupported.Errorf("a global scale of MLX's %s, as %s says", wire.Quote(mode), s.Config.File)
+		return m, wire.ErrUnsupported.Errorf("a global scale of MLX's %s, which %s states", wire.Quote(mode), s.Config.File)
 	}
 	return module{stem: stem, mode: mode, bits: bits, group: group, global: global}, nil
 }

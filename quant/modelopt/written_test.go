@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/converttest"
 )
 
-// What ModelOpt's default configuration leaves alone is left alone in its formats, unless it is
+// Weights that ModelOpt's default configuration skips are skipped in its formats, unless they are
 // chosen by name; crosscheck/targets.py compares with its export of Qwen2-MoE.
 func TestWeightsThatModelOptSkipsStayUnquantized(t *testing.T) {
 	const kept = "model.layers.0.mlp.shared_expert_gate.weight"

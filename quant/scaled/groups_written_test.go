@@ -33,7 +33,7 @@ func TestMatricesThatGroupsCannotHoldAreRefused(t *testing.T) {
 	defer b.Close()
 	for _, f := range groupFormats() {
 		if f.Library == scaled.GptOss {
-			continue // it takes stacks of experts alone: TestWeightsOfGptOssThatStayUnquantized
+			continue // it takes only stacks of experts: TestWeightsOfGptOssThatStayUnquantized
 		}
 		for what, x := range map[string]float32{"NaN": float32(math.NaN()), "infinity": float32(math.Inf(-1))} {
 			numbers := converttest.Wave(32 * 128)

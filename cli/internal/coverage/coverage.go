@@ -32,7 +32,7 @@ type Coverage struct {
 	// left are the files and folders that are left out, by name. A folder stands for all
 	// that is in it.
 	left map[string]bool
-	// signatures are those among left that are no more than a signature.
+	// signatures are the files among left that are only a signature.
 	signatures []string
 }
 
@@ -79,7 +79,7 @@ func (c *Coverage) entry(e folder.Entry, own []string, leaves func(string) (stri
 		if what == e.Name && (e.Kind != folder.File || e.Link) || what != e.Name && isText(what) {
 			return NotCovered("%s is left out only as a regular file, and it is not one", wire.Quote(what))
 		}
-		if e.Kind == folder.Special && !isSocket(e.Path) { // as git leaves one in its folder, which nobody can open
+		if e.Kind == folder.Special && !isSocket(e.Path) { // such as one that git leaves in its folder, which cannot be opened
 			return NotCovered("%s, which is left out, is a pipe or a device: who opens it may wait for ever", wire.Quote(e.Name))
 		}
 		c.left[what] = true
@@ -129,7 +129,7 @@ func NotCovered(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{attest.ErrUncovered}, args...)...)
 }
 
-// CheckAlone makes sure that the loader of a file that is covered alone opens no other one.
+// CheckAlone checks that the loader of a single covered file opens no other file.
 func (c *Coverage) CheckAlone(b *limits.Budget) error {
 	if c.folder {
 		return nil

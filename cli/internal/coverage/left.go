@@ -21,9 +21,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// CheckLeft makes sure that no loader of the model reaches what is left out: what could be
-// loaded by itself is no more than a signature, no link leads into the rest, and no file
-// mentions it. absent is what was attested and left behind since.
+// CheckLeft checks that no loader of the model reaches an excluded file: only signatures could be
+// loaded by themselves, no link leads to the others, and no file mentions them. absent are files
+// that were attested and have been removed since.
 func (c *Coverage) CheckLeft(b *limits.Budget, absent []string) error {
 	for _, name := range absent {
 		c.left[name] = true
@@ -59,8 +59,8 @@ func (c *Coverage) CheckLeft(b *limits.Budget, absent []string) error {
 	return errors.Join(c.search(b, read), c.checkOutside(b, read))
 }
 
-// read returns the indices of the files that a loader may read. Those of git, which a scan's
-// statement covers, are read by git alone unless a link leads there or a text mentions them.
+// read returns the indices of the files that a loader may read. Files of git, which a scan's
+// statement covers, are read only by git, unless a link leads to them or a text mentions them.
 func (c *Coverage) read(b *limits.Budget) ([]int, error) {
 	var read []int
 	beside := map[string][]int{}
@@ -167,7 +167,7 @@ func (c *Coverage) search(b *limits.Budget, read []int) error {
 		path := filepath.Join(c.Root, filepath.FromSlash(name))
 		info, err := os.Stat(path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && !isText(name): // it was left behind, and may come back as a folder
+		case errors.Is(err, fs.ErrNotExist) && !isText(name): // it was removed, and may come back as a folder
 			s.Inside[name] = nil
 		case err != nil: // a link to nowhere
 		case info.IsDir():

@@ -71,7 +71,7 @@ func isOpenAlready(path string) bool {
 	return false
 }
 
-// asUsage makes a refusal to open what is no regular file a wrong usage.
+// asUsage turns the refusal to open a special file into a usage error.
 func asUsage(err error) error {
 	if wire.ClassOf(err) == wire.Unsupported {
 		return fault.Usage(strings.TrimPrefix(err.Error(), wire.ErrUnsupported.Error()+": "))

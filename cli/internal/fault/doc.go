@@ -1,3 +1,3 @@
-// Package fault is what goes wrong in a run: wrong usage, files that are missing, signals and
-// deadlines; the class that each has, and how it is told, with the flag that changes it.
+// Package fault has the errors of a run: wrong usage, missing files, signals and deadlines; the
+// class of each, and its message, with the flag that changes it.
 package fault

@@ -34,7 +34,7 @@ func Located(err error) (parser.Error, bool) {
 
 // UnfinishedText says how to go on after a failure.
 func UnfinishedText(u *convert.Unfinished) string {
-	return fmt.Sprintf("%s of %s are written and kept: the same command goes on with them; without --resume it begins anew", term.Bytes(u.Kept), term.Bytes(u.Size))
+	return fmt.Sprintf("%s of %s are written and kept: the same command continues from there; without --resume it starts over", term.Bytes(u.Kept), term.Bytes(u.Size))
 }
 
 // Message returns the text of an error to be printed after path. An error of the detection is

@@ -22,7 +22,7 @@ func ClassOf(err error) wire.Class {
 	return wire.Usage
 }
 
-// isMissing reports whether an error says no more than that the file at path is not there.
+// isMissing reports whether an error only says that the file at path does not exist.
 func isMissing(path string, err error) bool {
 	e, ok := errors.AsType[*fs.PathError](err)
 	return ok && error(e) == err && errors.Is(e.Err, fs.ErrNotExist) && (e.Path == path || e.Path == filepath.Base(path))
@@ -37,7 +37,8 @@ func Missing(path string, err error) error {
 	return wire.ErrUsage.WithRule("file.missing").Errorf("no such file or directory%s", nearestFile(path))
 }
 
-// stem returns a name without its extension: that two files have the same one says nothing.
+// stem returns a name without its extension, because equal extensions do not make two names
+// similar.
 func stem(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
 
 // mostNames bounds the names of a folder that a mistyped one is compared with.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Nearest returns a question whether the word of a list that is nearest to the mistyped word
-// was meant, or "" if there is none.
+// Nearest returns a "did you mean" question with the word of a list that is nearest to the mistyped
+// one, or "" if none is near.
 func Nearest(word string, known []string) string {
 	if found := nearestOf(word, known); found != "" {
 		return fmt.Sprintf(", did you mean %q?", found)

@@ -51,7 +51,7 @@ func (f *SandboxFlags) without(missing []string) error {
 	if f.Sandbox != "on" || len(missing) == 0 {
 		return nil
 	}
-	return fault.Usage("--sandbox on: the system lacks " + strings.Join(missing, ", ") + ": nothing was read; --sandbox auto goes on without")
+	return fault.Usage("--sandbox on: the system lacks " + strings.Join(missing, ", ") + ": nothing was read; --sandbox auto continues without it")
 }
 
 // SandboxText describes the sandbox of this system.

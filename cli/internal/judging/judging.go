@@ -171,7 +171,7 @@ const NotJudged = "an output of this run, so it was not judged"
 
 // PrintNothingJudged prints the error that no file was judged.
 func PrintNothingJudged(s *run.Run, paths []string) {
-	err := wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("neither a tensor file nor a pickle: nothing was judged"))
+	err := wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("it is neither a tensor file nor a pickle, so nothing was judged"))
 	path := ""
 	if len(paths) == 1 {
 		path = paths[0]

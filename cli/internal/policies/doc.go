@@ -1,3 +1,3 @@
-// Package policies is what holds for a run: the flags of every command, the policy that --limits
-// names, and what both come to.
+// Package policies computes the limits and policy of a run, from the flags of every command and the
+// policy that --limits names.
 package policies

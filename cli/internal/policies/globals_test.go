@@ -7,8 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// What reads all bytes has no deadline, unless one was asked for, by a flag or in
-// a policy.
+// Commands that read all bytes have no deadline, unless a flag or a policy sets one.
 func TestTheDeadlineOfLongWork(t *testing.T) {
 	minute := limits.Policy{Timeout: time.Minute}
 	for name, c := range map[string]struct {

@@ -25,7 +25,7 @@ type Report struct {
 	Total    Group
 	groups   []Group
 	memory   *memoryUse         // of the running model, if it was asked for
-	planned  *Plan              // what quantized weights come to, if there are any
+	planned  *Plan              // totals of quantized weights, if there are any
 	usage    []limits.AxisUsage // if it was asked for
 	Verdict  *gate.Verdict      // of a gate that was asked
 }
@@ -34,7 +34,7 @@ type Report struct {
 type Options struct {
 	Verify, Usage bool
 	Finite        bool           // numbers are looked at too
-	Tokens, Batch int64          // of which the memory is asked
+	Tokens, Batch int64          // whose memory is to be stated
 	Quant         *quant.Options // bind quantized weights, if not nil
 	Choice        bool           // of a folder of several models, say which one is meant
 

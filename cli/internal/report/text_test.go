@@ -9,8 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// What is printed for people holds nothing that a terminal acts on, and quotes
-// and backslashes as they stand.
+// Text for people has no characters that a terminal acts on; quotes and backslashes are unchanged.
 // A model of a thousand tensors may have a thousand findings of one code.
 func TestFindingsOfOneCodeAreCounted(t *testing.T) {
 	found := []tensor.Finding{{Code: "a", Where: "0"}}

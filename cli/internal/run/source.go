@@ -20,7 +20,7 @@ type Source struct {
 	Read func(tensor.Model) (done, size int64) // for progress
 }
 
-// RemoteOpener returns a function that opens an address, and false if path is none or the
+// RemoteOpener returns a function that opens an address, and false if path is not an address or the
 // program opens no connections.
 func (s *Run) RemoteOpener(ctx context.Context, path string) (func(*limits.Budget) (tensor.Model, error), bool) {
 	if !s.IsRemote(path) {

@@ -18,7 +18,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// Scan judges files: what they ask of a loader, and whether they are valid.
+// Scan judges files: whether they are valid, and what they make a loader do.
 type Scan struct {
 	Paths    []string `arg:"" optional:"" name:"path" help:"Files and folders, or - for standard input."`
 	All      bool     `help:"List every global, call, state and persistent id, including allowed ones."`

@@ -1,3 +1,3 @@
-// Package serve has the command that judges uploads as a service, and those that it starts as
-// processes of its own.
+// Package serve has the command that judges uploads as a service, and the commands that it starts
+// as child processes.
 package serve

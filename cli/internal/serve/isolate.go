@@ -210,7 +210,7 @@ func (f *Children) askChild(ctx context.Context, g *gate.Gate, r io.ReaderAt, ov
 		return nil, nil, err
 	}
 	if len(line) >= maxJudgeRequest {
-		return nil, nil, fmt.Errorf("the policy and the names of files have %d bytes as JSON, more than the %d that a child process takes", len(line), maxJudgeRequest)
+		return nil, nil, fmt.Errorf("the policy and the file names have %d bytes as JSON, more than the %d that a child process accepts", len(line), maxJudgeRequest)
 	}
 	cmd.Stdin = bytes.NewReader(append(line, '\n'))
 	if !over.Descriptor {

@@ -45,7 +45,7 @@ func runByTurns(cmd *exec.Cmd, turns *host.Turn) error {
 	go func() { ended <- turns.Grant(asks, &pointWriter{cmd, grants, "turn"}) }()
 	err = cmd.Wait()
 	if granting := <-ended; err == nil && granting != nil {
-		return errors.Join(errors.New("it asked for no turn as it must"), granting)
+		return errors.Join(errors.New("it did not ask for a turn as the protocol requires"), granting)
 	}
 	return err
 }

@@ -83,12 +83,12 @@ func (c *Serve) load(s *run.Run, read reader) (*inForce, error) {
 	return in, nil
 }
 
-// minToken is the length of the shortest token: 16 hexadecimal digits are 64 bits, which nobody
-// guesses over a network.
+// minToken is the length of the shortest token: 16 hexadecimal digits are 64 bits, which cannot be
+// guessed over a network.
 const minToken = 16
 
-// readTokens reads one token a line. A line that could be meant otherwise is an error: what
-// was taken for a token would be a credential. No error repeats the text of a line.
+// readTokens reads one token a line. An ambiguous line is an error, because every accepted line is
+// a credential. No error repeats the text of a line.
 func readTokens(text string) (list []string, err error) {
 	n := 0
 	for line := range strings.SplitSeq(text, "\n") {

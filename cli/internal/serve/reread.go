@@ -23,7 +23,7 @@ import (
 // A locked service reads its own files again through a process that it starts before the
 // lock. Landlock would allow files by their identity, and a file that was replaced, as
 // editors and certbot do, is another one; the folder around it holds more than the service
-// needs. The process knows the names from its command line and is told nothing but when.
+// needs. The process knows the names from its command line; a message only says when to read.
 
 // Reread reads files whenever a byte comes on standard input.
 type Reread struct {
@@ -123,7 +123,7 @@ func (p *pendingReads) readAll() []reading {
 		case list[i] = <-result:
 			p.slow[i] = nil
 		case <-late:
-			list[i].Error = fmt.Sprintf("%s: reading it takes more than %v", name, p.wait)
+			list[i].Error = fmt.Sprintf("%s: reading it took more than %v", name, p.wait)
 			late = time.After(0)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The helper is not waited for without end, and is told to end.
+// The service waits for the helper only for a while, and then tells it to end.
 func TestAHelperThatDoesNotAnswerFailsEachReload(t *testing.T) {
 	asked, in, err := os.Pipe()
 	if err != nil {
@@ -50,7 +50,7 @@ func TestAReadThatHangsFailsOneReload(t *testing.T) {
 		}
 		return []byte(name), nil
 	}
-	if got := p.readAll(); !strings.Contains(got[0].Error, "stuck: reading it takes more than 10ms") {
+	if got := p.readAll(); !strings.Contains(got[0].Error, "stuck: reading it took more than 10ms") {
 		t.Errorf("%+v", got)
 	}
 	if got := p.readAll(); !strings.Contains(got[0].Error, "stuck: an earlier reading") {

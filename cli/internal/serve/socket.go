@@ -12,9 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 )
 
-// A socket is a Unix socket with a name, which goes with it: the name is removed while the
-// socket is open, so that it cannot be that of another service, and only if it is still its
-// own.
+// A socket is a Unix socket with a name. The name is removed while the socket is still open, and
+// only if it still belongs to it, so that the name of another service is never removed.
 type socket struct {
 	net.Listener
 

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Columns returns the width of the terminal f, 0 if f is none.
+// Columns returns the width of the terminal f, 0 if f is not a terminal.
 func Columns(f *os.File) int {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	switch {

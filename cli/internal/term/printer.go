@@ -11,7 +11,7 @@ import (
 type Printer struct {
 	*bufio.Writer
 
-	Columns int    // width of the terminal, 0 if it is none
+	Columns int    // width of the terminal, 0 for other outputs
 	Colours bool   // text is coloured
 	Paint   string // colour of the first word of the next line, once
 	Printed bool   // a file was printed, so that an empty line precedes the next

@@ -51,7 +51,7 @@ type meter struct {
 	at      func() (done, size int64)
 	began   time.Time
 	first   int64 // bytes that were read before the work began
-	columns int   // of the terminal, 0 if it is none
+	columns int   // of the terminal, 0 for other outputs
 	tenths  int64 // shown last, where there is no terminal
 	shown   bool  // the bar is on the terminal
 }

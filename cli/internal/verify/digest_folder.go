@@ -27,8 +27,8 @@ func folderOf(arg string, recursive bool) searched {
 	return searched{arg, recursive}
 }
 
-// models lists the models that an argument asks for. A link to a folder elsewhere, which the
-// listing does not enter and loaders do, is an error: what is there would be in no manifest.
+// models lists the models that an argument asks for. A link to a folder elsewhere is an error:
+// loaders follow it but the listing does not, so no manifest would cover its files.
 func (f searched) models(arg string) iter.Seq2[parser.Source, error] {
 	return func(yield func(parser.Source, error) bool) {
 		for src, err := range parser.Find(arg, f.recursive) {
@@ -84,7 +84,7 @@ func (c *Hash) newer(s *run.Run, k *compared) error {
 	for _, from := range k.order {
 		for src, err := range from.models(from.folder) {
 			path := filepath.Clean(src.Path)
-			if k.models[path] || k.files[path] || err != nil && path == filepath.Clean(from.folder) { // an error of the folder itself is told by its model
+			if k.models[path] || k.files[path] || err != nil && path == filepath.Clean(from.folder) { // an error of the folder itself is reported by its model
 				continue
 			}
 			k.files[path] = true // another folder may have it too

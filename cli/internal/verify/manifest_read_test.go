@@ -10,7 +10,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A manifest of many entries costs what the account allows, and what is none is refused.
+// A manifest of many entries ends at the account's limit, and a text that is not a manifest is
+// refused.
 func TestManifestsAreCharged(t *testing.T) {
 	const begin = `{"schema":"amn.digest/1","path":"m","format":"gguf","class":"ok","exit":0,"model":"ab","files":[],"tensors":[`
 	const entry = `{"name":"a","dtype":"F32","shape":[2,3],"bytes":24,"sha256":"00"}`
@@ -52,7 +53,7 @@ func TestManifestsAreCharged(t *testing.T) {
 		}
 		b.Close()
 	}
-	// What is stated and not compared is refused; letters are not folded.
+	// A manifest with members that are not compared is refused; the case of names matters.
 	for _, text := range []string{
 		begin + `],"signed":true}`, begin + strings.Replace(entry, "sha256", "SHA256", 1) + "]}", begin + strings.Replace(entry, `"00"`, `"00","SHA256":"01"`, 1) + "]}",
 	} {

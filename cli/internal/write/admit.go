@@ -133,8 +133,8 @@ func (f matchedPatterns) all(list []patterns) error {
 	return nil
 }
 
-// checkInclude rejects a pattern that adds nothing: what matches is not a matrix, or is kept
-// for a reason that --include does not override.
+// checkInclude rejects a pattern that adds nothing: its matches are not matrices, or are kept for a
+// reason that --include does not override.
 func (c *conversion) checkInclude(p string) error {
 	q, is := c.plan.Quantized, flags.Globs{p}.Match
 	if q == nil || slices.ContainsFunc(q.Weights, func(w convert.QuantizedWeight) bool { return is(w.Name) }) {

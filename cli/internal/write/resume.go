@@ -135,10 +135,10 @@ func printFound(s *run.Run, c *conversion, r *convert.Resumed) {
 		return
 	}
 	if r.Anew != "" {
-		fmt.Fprintf(s.Err, "amn: begins anew: %s\n", r.Anew)
+		fmt.Fprintf(s.Err, "amn: starting over: %s\n", r.Anew)
 		return
 	}
-	fmt.Fprintf(s.Err, "amn: goes on: %s of %s are there, %s left to write\n", term.Bytes(r.Kept), term.Bytes(c.plan.Size), term.Bytes(c.plan.Size-r.Kept))
+	fmt.Fprintf(s.Err, "amn: resuming: %s of %s are written, %s left\n", term.Bytes(r.Kept), term.Bytes(c.plan.Size), term.Bytes(c.plan.Size-r.Kept))
 }
 
 // begunText tells what a run would go on with.
@@ -233,9 +233,9 @@ func programText(b run.Build) (string, error) {
 // stateVariable names the folder that the key of journals is in.
 const stateVariable = "AMN_STATE"
 
-// journalKey returns the key that seals journals, and creates it for the first one. It is this
-// user's, so that nobody can have a journal ready in a folder that is downloaded. A run that
-// writes nothing does not keep it.
+// journalKey returns the key that seals journals, and creates it for the first one. It belongs to
+// this user, so that a downloaded folder cannot contain a valid journal. A run that writes nothing
+// does not keep it.
 func journalKey(keep bool) ([]byte, error) {
 	dir := os.Getenv(stateVariable)
 	if dir == "" {

@@ -22,7 +22,7 @@ func (c *conversion) planOf() *report.Plan {
 	p := &report.Plan{Target: c.opts.Quant.Target}
 	var decoded []*quant.Weight
 	for _, w := range c.plan.Weights {
-		if w.Scheme != "" { // none is a tensor that is cast
+		if w.Scheme != "" { // none of them is a tensor that is cast
 			decoded = append(decoded, w)
 		}
 	}
@@ -80,7 +80,7 @@ func printWritten(s *run.Run, c *conversion) {
 	}
 	s.Out.Fact("", label, fmt.Sprintf("%s (%s)%s", c.targetText(), term.Bytes(c.plan.Size), note))
 	if c.result != nil && c.took >= time.Second {
-		sync := fmt.Sprintf("%s of it syncing to the disk", c.result.Synced.Round(100*time.Millisecond))
+		sync := fmt.Sprintf("%s of it for syncing to disk", c.result.Synced.Round(100*time.Millisecond))
 		if c.flags.NoSync {
 			sync = "not synced"
 		}

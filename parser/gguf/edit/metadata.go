@@ -205,7 +205,7 @@ func (r metaReader) untyped() (any, error) {
 		return r.list(kind)
 	}
 	err := r.d.Array(func(int) error {
-		return r.d.Fail("", wire.ErrRange.Errorf("arrays hold strings, booleans or numbers"))
+		return r.d.Fail("", wire.ErrRange.Errorf("arrays may contain strings, booleans or numbers"))
 	})
 	if err == nil {
 		err = r.d.FailAt("", at, wire.ErrRange.Errorf("an empty array needs an item_type"))

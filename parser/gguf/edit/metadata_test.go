@@ -196,7 +196,7 @@ func TestMergedKeysKeepTheirPlaces(t *testing.T) {
 	}
 }
 
-// What a metadata file says is what a reader of the written file gets.
+// A reader of the written file gets the values of the metadata file.
 func TestMetadataReachesTheFile(t *testing.T) {
 	b := account(t, limits.Policy{})
 	meta, err := edit.Metadata(b, `{"general.architecture": "llama", "general.alignment": 64, "x": {"type": "array", "item_type": "i16", "value": [-1, 2]}}`)

@@ -18,8 +18,8 @@ import (
 // allowPrivate is the only flag of this program that package cli does not have.
 const allowPrivate = "--allow-private"
 
-// cutFlag removes allowPrivate from the flags, and reports whether it was given. What
-// follows -- is a path, whoever named it.
+// cutFlag removes allowPrivate from the flags, and reports whether it was given. Arguments after --
+// are paths.
 func cutFlag(args []string) (rest []string, given bool) {
 	for i, a := range args {
 		switch a {
