@@ -31,10 +31,10 @@ type File struct {
 // NoPart is the part of a file that has no tensors, such as an index.
 const NoPart = -1
 
-// Whole is [Tensors], and hashes files of the model. A file is read once, from its beginning to
-// its end, and its tensors are hashed as they pass by. Those whose bytes do not stand in it as
-// they are hashed (compressed, strided or big-endian), and those that share some of their bytes
-// with another one, are read by themselves.
+// Whole is [Tensors], and hashes files of the model. A file is read once, from its beginning to its
+// end, and its tensors are hashed as they pass by. Tensors whose bytes are stored in another form
+// than they are hashed in (compressed, strided or big-endian), and tensors that share part of their
+// bytes with another, are read separately.
 func Whole(b *limits.Budget, m tensor.Model, files []File, o Options) ([]Tensor, error) {
 	j, err := newJob(b, m, o)
 	if err != nil {

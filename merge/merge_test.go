@@ -155,8 +155,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// A stream of random numbers is one of the seed, the model and the tensor, and keeps
-// about as many as are asked for.
+// A stream of random numbers depends only on the seed, the model and the tensor, and keeps about
+// the requested share.
 func TestRandomNumbersAreTheSeeds(t *testing.T) {
 	base, other := make([]float32, 4000), make([]float32, 4000)
 	for i := range other {
@@ -262,7 +262,7 @@ func TestMembersThatSpeakOfLayersMoveWithThem(t *testing.T) {
 	}
 }
 
-// Settings go along the layers, and by what stands in a name.
+// Settings apply by layer, and by a part of the name.
 func TestSettingsByLayer(t *testing.T) {
 	var a, b []fixtures.Tensor
 	for i := range 3 {

@@ -8,8 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// copies is the elements per second of a plain copy to dst, from as many
-// buffers as are rotated over.
+// copies returns the elements per second of a plain copy to dst, rotating over the same number of
+// buffers.
 func copies(elements int, dst []byte) float64 {
 	var src [32][]byte
 	for i := range src {
@@ -22,9 +22,9 @@ func copies(elements int, dst []byte) float64 {
 	return float64(elements) * float64(n) / time.Since(start).Seconds()
 }
 
-// BenchmarkDecode decodes by the scalar reference. It rotates over many buffers
-// of random blocks, so that no branch predictor learns their bits. Melem/s is
-// what counts, and the share of a copy of as many BF16.
+// BenchmarkDecode decodes by the scalar reference. It rotates over many buffers of random blocks,
+// so that no branch predictor learns their bits. The figures to read are Melem/s and its ratio to a
+// copy of the same number of BF16 elements.
 func BenchmarkDecode(b *testing.B) {
 	const buffers, elements = 32, 1 << 15
 	for _, c := range quant.Codecs() {

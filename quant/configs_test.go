@@ -17,8 +17,8 @@ import (
 // notDecoded are methods of which no weight is decoded, whatever their keys.
 var notDecoded = []string{"aqlm", "eetq", "fouroversix", "fp_quant", "gguf", "higgs", "sinq", "spqr", "vptq"}
 
-// What libraries write of a quantization is explained, key by key, and every value
-// is of the kind that is asked for.
+// Every key of the configurations that libraries write is known, and every value has the expected
+// kind.
 func TestConfigurationsThatLibrariesWriteAreExplained(t *testing.T) {
 	text, err := os.ReadFile("../testdata/quant/configs.json")
 	if err != nil {

@@ -16,8 +16,8 @@ func gptq4(config string) *tensor.File {
 	return quanttest.Model(config, quanttest.Zeros("m.qweight", tensor.I32, 8, 8), quanttest.Zeros("m.qzeros", tensor.I32, 1, 1), quanttest.Zeros("m.scales", tensor.F16, 1, 8))
 }
 
-// What two statements of a model say is compared: the error names both, and the
-// flag where one decides.
+// Two statements of a model are compared: the error names both, and the flag that decides, if there
+// is one.
 func TestContradictionsNameBothSidesAndTheFlag(t *testing.T) {
 	nvfp4 := []quanttest.Stored{quanttest.Zeros("m.weight", tensor.U8, 8, 16), quanttest.Zeros("m.weight_scale", tensor.F8E4M3, 8, 2), quanttest.Zeros("m.weight_scale_2", tensor.F32, 1)}
 	fp8 := []quanttest.Stored{quanttest.Zeros("m.weight", tensor.F8E4M3, 64, 64), quanttest.Zeros("m.weight_scale_inv", tensor.F32, 2, 2)}

@@ -11,8 +11,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// What is not explained is refused: a weight is decoded if its scheme knows every key of
-// every configuration of the model, and every tensor beside it is explained.
+// Unknown parts are refused: a weight is decoded only if its scheme knows every key of every
+// configuration of the model, and some scheme explains every tensor beside it.
 
 // understood refuses a weight if its scheme does not know every key of the
 // configurations. It is checked once for each scheme.

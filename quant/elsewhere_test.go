@@ -75,8 +75,7 @@ func TestAWeightWhoseScaleIsInAnotherFileIsRefused(t *testing.T) {
 	}
 }
 
-// A limit that the files beside the model reach ends the plan, however often
-// they are asked for.
+// A limit reached by the files beside the model ends the plan, however often they are read.
 func TestFilesBesideAModelCountAgainstItsLimits(t *testing.T) {
 	m := quanttest.Model("", quanttest.Zeros("m.weight", tensor.F8E4M3, 8, 8), quanttest.Zeros("n.weight", tensor.F8E4M3, 8, 8))
 	full := errors.New("full")

@@ -13,8 +13,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A model from disk: what it is made of is known before anything of its weights
-// is read, and one weight is decoded by itself.
+// A model from disk: its structure is known before any weight is read, and a single weight can be
+// decoded.
 func Example() {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()

@@ -8,9 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// Which numbers a scale stands over is not told by how many there are: ModelOpt's
-// blocks may be as many as the weight has rows, and one row may lie in blocks of 128
-// that its end cuts off as well as in two halves.
+// The number of scales does not decide which numbers a scale applies to: ModelOpt may have as many
+// blocks as the weight has rows, and two blocks in a row may be 128 and a rest, or two halves.
 func TestScalesOfBlocksAreNotTakenForScalesOfRows(t *testing.T) {
 	const blocks = `{"quantization_config": {"quant_method": "compressed-tensors", "format": "float-quantized", "config_groups": {"group_0": {"targets": ["Linear"],
 		"weights": {"num_bits": 8, "type": "float", "strategy": "block", "block_structure": [128, 128], "symmetric": true}}}}}`

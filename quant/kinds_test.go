@@ -28,8 +28,8 @@ func gptqOfKinds(more string) tensor.Model {
 	return quanttest.Model(quanttest.Method("gptq", `,"bits":4,"group_size":32`+more), quanttest.Zeros("m.qweight", tensor.I32, 8, 64), quanttest.Zeros("m.qzeros", tensor.I32, 2, 8), quanttest.Zeros("m.scales", tensor.F16, 2, 64))
 }
 
-// A value that decides is of the kind that its library writes: Python takes 1 and
-// "false" for true, and what we passed over would be other numbers.
+// A value that matters must have the kind that its library writes: Python takes 1 and "false" for
+// true, so ignoring such a value would decode other numbers.
 func TestValuesThatDecideAreOfTheKindThatLibrariesWrite(t *testing.T) {
 	packed := func(weights string) tensor.Model {
 		return quanttest.Model(quanttest.Method("compressed-tensors", `,"config_groups":{"g":{"targets":["Linear"],"weights":{"num_bits":8,"type":"int",`+weights+`}}}`),

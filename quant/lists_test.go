@@ -50,8 +50,8 @@ func TestListsOfModulesCostTheirLengthOnce(t *testing.T) {
 	}
 }
 
-// Globs that share their first piece, and patterns, cost steps for each name, so
-// that the account ends what is too much.
+// Globs that share their first piece, and patterns, cost steps for each name, so that the account
+// bounds them.
 func TestListsThatCannotBeMatchedAtOnceStep(t *testing.T) {
 	const tensors = 600
 	for what, entry := range map[string]string{"globs": "layers*none%d", "patterns": "re:model.*none%d$"} {

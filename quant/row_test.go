@@ -17,7 +17,7 @@ import (
 )
 
 // Each row names its goldens, each of them is of that row, and no golden is of
-// none. Those of ggml's types stand beside those of the codecs, which read them.
+// none. Layouts of ggml's types are in the packages of the codecs that read them.
 func TestEveryRowHasGoldensOfItsLibrary(t *testing.T) {
 	all, err := filepath.Glob("*/testdata/*/oracle.txt")
 	if err != nil {
@@ -80,8 +80,8 @@ func goldenOf(t *testing.T, folder string) *scheme.Scheme {
 	return bound.Weights[0].Row
 }
 
-// What is derived from the rows finds a row's own tensors: the golden's main
-// tensor has a name of its row, and its scales are scales.
+// Tables derived from the rows recognize each row's own tensors: the golden's main tensor has a
+// name of its row, and its scales are scales.
 func TestRowsKnowTheNamesOfTheirTensors(t *testing.T) {
 	for _, r := range schemes {
 		for _, pattern := range r.Goldens {

@@ -4,9 +4,9 @@
 //
 //	list, err := stats.Tensors(b, m, stats.Options{})
 //
-// Quantized weights are decoded, and stand under the names that they have in the
-// unquantized model; with Options.Stored each tensor is read as it lies. What nothing
-// decodes, and complex numbers, have counts of no kind: Tensor.Numbers is false.
+// Quantized weights are decoded, and have their names in the unquantized model; with Options.Stored
+// each tensor is read as it is stored. What nothing decodes, and complex numbers, have counts of no
+// kind: Tensor.Numbers is false.
 //
 // # Order
 //
@@ -41,7 +41,7 @@ type Tensor struct {
 	Numbers  bool // the elements are numbers
 
 	Zeros, NaN, Infinite int64
-	// Of the finite numbers; 0 where there are none. Std is that of all of them, not
+	// Of the finite numbers; 0 if there are none. Std is that of all of them, not
 	// of a sample. Integers beyond 2^53 are rounded to float64. Mean and Std are no
 	// number where float64 cannot hold a sum.
 	Min, Max, Mean, Std float64
@@ -90,7 +90,7 @@ type job struct {
 	failed atomic.Bool
 }
 
-// Tensors reads the tensors of a model: weights first, then what is no weight, each
+// Tensors reads the tensors of a model: weights first, then other tensors, each
 // in file order.
 func Tensors(b *limits.Budget, m tensor.Model, o Options) ([]Tensor, error) {
 	j := &job{b: b, m: m, o: o}

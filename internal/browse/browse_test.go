@@ -38,7 +38,7 @@ func typed(text string) (keys []Key) {
 	return keys
 }
 
-// shown is what stands on the screen, without attributes.
+// shown returns the text on the screen, without attributes.
 func shown(m *Model) string {
 	var out []string
 	for _, l := range m.Draw() {
@@ -300,7 +300,7 @@ func TestLongLinesAreFolded(t *testing.T) {
 	}
 }
 
-// Whatever is typed, the screen holds what is drawn, and the cursor stands on a row.
+// Whatever keys are typed, the drawn text fits the screen, and the cursor is on a row.
 func TestAnyKeysAtAnySize(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const said = "jkhlgGsrnpbq?/v19 \r\n\t\x7f\x1b[ABCDHFZO5~;\x03\x15ab.\xff\xc3\xa9"

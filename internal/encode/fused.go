@@ -55,7 +55,7 @@ func fusedIn(architectures []string) *fusedNames {
 	return f
 }
 
-// A FusedKey is a group of one model: what stands before its members' names, and the
+// A FusedKey is a group of one model: the prefix of its members' names, and the
 // group's number, -1 for the experts of a layer.
 type FusedKey struct {
 	Before string

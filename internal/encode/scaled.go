@@ -18,8 +18,8 @@ type Scaled struct {
 	Linear
 
 	f scaled.Format
-	// Names returns the names of codes and scales, and the shape of the scales, for a weight
-	// with so many rows of blocks of so many; nil for those of compressed-tensors.
+	// Names returns the names of codes and scales, and the shape of the scales, for a weight with
+	// the given rows and blocks per row; nil for compressed-tensors.
 	Names func(weight string, lines, per int64) (codes, scales string, shape []int64)
 	// Zeros returns the name of zero points, all of them zero; nil for none.
 	Zeros func(weight string) string

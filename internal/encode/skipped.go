@@ -154,8 +154,8 @@ func (s *moduleSet) means(pattern string) bool {
 	return begins(s.reversed, backwards(pattern)) || begins(s.names, pattern+".")
 }
 
-// shortest returns the shortest suffix of a name, in whole parts and of so many at least, that
-// matches no quantized module, or else the name itself.
+// shortest returns the shortest suffix of a name, in whole parts and of at least the given number,
+// that matches no quantized module, or else the name itself.
 func (s *moduleSet) shortest(module string, least int) string {
 	for at := len(module); at > 0; least-- {
 		at = strings.LastIndexByte(module[:at], '.')

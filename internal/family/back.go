@@ -26,10 +26,10 @@ type Folder struct {
 // keysUnread is why a row without other obstacles cannot be restored.
 const keysUnread = "its keys are not read"
 
-// Back plans the conversion of a GGUF file to a folder of transformers. What the row does
-// not explain is refused: a tensor, a key of the architecture, a shape that the keys do
-// not give. dtype is the torch_dtype of config.json. With blocks, experts in MXFP4 are
-// copied unchanged if transformers has them too.
+// Back plans the conversion of a GGUF file to a folder of transformers. Everything that the row
+// does not cover is refused: a tensor, a key of the architecture, a shape that does not follow from
+// the keys. dtype is the torch_dtype of config.json. With blocks, experts in MXFP4 are copied
+// unchanged if transformers has them too.
 func Back(b *limits.Budget, m tensor.Model, dtype string, blocks bool) (*Folder, error) {
 	s, err := newSettings(b, m)
 	if err != nil {

@@ -80,7 +80,7 @@ func (r *vocabWriter) scoredMerges() (list []bpeMerge, err error) {
 	return list, nil
 }
 
-// statedMerges returns the merges that the file states, or why there are none.
+// statedMerges returns the merges that the file states, or an error.
 func (r *vocabWriter) statedMerges() (list []bpeMerge, why string, err error) {
 	if r.merges == nil {
 		return nil, "there are no merges", nil

@@ -177,7 +177,7 @@ func (r *vocabWriter) setSurround(bos, eos bool) {
 	r.bos, r.eos = flag("bos", bos), flag("eos", eos)
 }
 
-// json returns tokenizer.json, or why there is none.
+// json returns tokenizer.json, or an error if it cannot be made.
 func (r *vocabWriter) json() (text []byte, why string, err error) {
 	w := jsontree.NewText(r.s.b)
 	switch model := r.s.text("model"); model {

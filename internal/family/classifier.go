@@ -20,7 +20,7 @@ func (c *config) classifies() bool {
 func classifies(c *config, _ int64) bool { return c.classifies() }
 
 // defaultClasses is how many classes have the names that transformers gives: LABEL_0 and so on.
-// The configuration states their number alone, and two count as none.
+// The configuration states only their number, and two is the default.
 func (c *config) defaultClasses() int64 {
 	for range c.get("id2label").Members() {
 		return 0

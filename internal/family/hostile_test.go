@@ -74,8 +74,7 @@ var hostileValues = []string{
 	`{"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1}, "sliding_attention": {"rope_theta": 2}}`, `{"deepstack_visual_indexes": [0, 1]}`, `{"hidden_size": 8, "depth": 2, "num_heads": 2}`, `{"alibi": true, "alibi_bias_max": 8, "kv_n_heads": -3}`, `{"alibi": true, "alibi_bias_max": "x", "clip_qkv": 1e308}`,
 }
 
-// Whatever a configuration states, each row makes keys and shapes of it or refuses it, and
-// does so within the account.
+// For any configuration, each row computes keys and shapes or refuses it, within the account.
 func TestHostileConfigurations(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := membersRead(t)
@@ -213,7 +212,7 @@ func (a shortList) Bools(*limits.Budget) iter.Seq2[bool, error] {
 	return func(yield func(bool, error) bool) { _ = yield(a.a > 0, nil) && yield(a.b > 0, nil) }
 }
 
-// A token with a purpose that the vocabulary has not is none.
+// A special token that the vocabulary does not have is ignored.
 func TestTokensBeyondTheVocabulary(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
@@ -225,8 +224,8 @@ func TestTokensBeyondTheVocabulary(t *testing.T) {
 	}
 }
 
-// Whatever the keys of a GGUF file say, each row makes a configuration of them that it
-// reads again, or refuses them.
+// For any keys of a GGUF file, each row writes a configuration that it can read again, or refuses
+// them.
 func TestHostileKeys(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	values := []any{uint32(0), uint32(1), uint32(2), uint32(4), uint32(64), uint32(1 << 31), int32(-1), uint64(1 << 63), float32(1e-5), float64(-1e308), math.NaN(), "yarn", "linear", "none", "\xff", true, false, hostileArray{1}, hostileArray{2}, hostileArray{1 << 60}, shortList{0, 2}, shortList{2, 4}, shortList{-1, 1 << 40}, shortList{1, 1}, nil}

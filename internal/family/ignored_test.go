@@ -6,8 +6,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// GPT-NeoX's class in transformers has as many key heads as others, whatever its
-// configuration states.
+// GPT-NeoX's class in transformers has as many key heads as query heads, whatever its configuration
+// states.
 func TestIgnoredMembersDoNotContradict(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()

@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// An mlxForm says how mlx-lm's tensors of a row differ from transformers': what sanitize
-// of its model does.
+// An mlxForm says how mlx-lm's tensors of a row differ from transformers': the effect of its
+// model's sanitize.
 type mlxForm struct {
 	// names are mlx-lm's names within a layer, by llama.cpp's. A tensor that transformers
 	// has inside another one is taken out of it.

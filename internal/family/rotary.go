@@ -92,7 +92,7 @@ func (k *keys) yarn(r rope) {
 	}
 }
 
-// derivedTensors adds the tensors that are computed from the configuration alone.
+// derivedTensors adds the tensors that are computed only from the configuration.
 func (p *planner) derivedTensors() error {
 	r := p.c.rope()
 	if factors := p.c.row.attention.factors; factors != nil {

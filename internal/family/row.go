@@ -8,9 +8,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A row describes one architecture of llama.cpp and the models of transformers that it
-// runs: what each row has, and the capabilities that only some have. A capability that a row
-// does not state is that of most models, or missing.
+// A row describes one architecture of llama.cpp and the models of transformers that it runs: fields
+// that each row has, and capabilities that only some have. A capability that a row does not state
+// is that of most models, or missing.
 type row struct {
 	arch     string   // general.architecture
 	model    string   // model_type in config.json
@@ -99,11 +99,11 @@ type backward struct {
 	// matches chooses between rows with the same arch; nil for the only one.
 	matches func(*settings) bool
 	arch    string // the architecture in config.json, if not names[0]
-	// row is that of the folder, if it is another: the text model of a published model with a
-	// vision part has an architecture of its own.
+	// row is that of the folder, if that differs: the text model of a published model with a vision
+	// part has its own architecture.
 	row *row
-	// factors puts members that tensors of factors of rotary embeddings tell, if they do it
-	// otherwise than Llama 3's; found is false if there are none.
+	// factors sets the members that follow from tensors of rotary factors which are not those of
+	// Llama 3; found is false if there are none.
 	factors func(p *planner, s *settings) (found bool, err error)
 	// consumed are such tensors, which the folder does not have.
 	consumed []string
@@ -228,8 +228,8 @@ type config struct {
 	isVision   bool           // root is a vision_config
 	mtpLayers  int64          // number of layers under "mtp.", which predict further tokens
 	reranker   bool           // it is a reranker
-	notBool    string         // the first member that was read as a boolean and is none
-	notSize    string         // the first member that was read as a size and is none
+	notBool    string         // the first member that was read as a boolean but is not one
+	notSize    string         // the first member that was read as a size but is not one
 }
 
 // get returns the first of the members that is stated or has a default.
@@ -259,8 +259,8 @@ func (c *config) first(names []string) (string, jsontree.Value) {
 // maxSize bounds what a member that is a size or a number of things may be.
 const maxSize = 1 << 31
 
-// int returns a member as a size, or 0. What is not in 0 to maxSize counts as 0 for those who
-// compute with it, and makes the whole configuration refused: see checkSizes.
+// int returns a member as a size, or 0. A value outside of 0 to maxSize counts as 0 in
+// computations, and checkSizes then refuses the whole configuration.
 func (c *config) int(names ...string) int64 {
 	name, v := c.first(names)
 	n, _ := v.Int()
@@ -273,7 +273,7 @@ func (c *config) int(names ...string) int64 {
 	return 0
 }
 
-// checkSizes returns an error if a member that was read as a size is none.
+// checkSizes returns an error if a member that was read as a size is not one.
 func (c *config) checkSizes() error {
 	if c.notSize == "" {
 		return nil
@@ -282,8 +282,8 @@ func (c *config) checkSizes() error {
 	return wire.ErrRange.Errorf("%s is %d", c.notSize, n)
 }
 
-// readSizes reads every member that the row makes shapes of, or decides by whether a layer
-// has a tensor: what is no size is known before a tensor is planned.
+// readSizes reads every member from which the row computes shapes or decides which tensors a layer
+// has, so that invalid sizes are found before a tensor is planned.
 func (c *config) readSizes() {
 	for _, list := range [][]mapping{c.row.outer, c.row.layers()} {
 		for i := range list {
@@ -347,7 +347,7 @@ func (c *config) tied() bool {
 	return c.bool("tie_word_embeddings", c.row.tied) || c.root.Get("vision_config").There && c.root.Get("tie_word_embeddings").True()
 }
 
-// bool returns a boolean member, or otherwise if there is none.
+// bool returns a boolean member, or the default if it is missing.
 func (c *config) bool(name string, otherwise bool) bool {
 	v := c.get(name)
 	if is, ok := v.Bool(); ok {
@@ -363,7 +363,7 @@ func (c *config) bool(name string, otherwise bool) bool {
 }
 
 // checkMembers returns an error if a member that was read as a boolean is neither true nor
-// false, or one that was read as a size is none.
+// false, or one that was read as a size is not a size.
 func (c *config) checkMembers() error {
 	if err := c.checkSizes(); err != nil {
 		return wire.At(configName, "member "+wire.Quote(c.notSize), c.get(c.notSize).Off(), err)

@@ -9,8 +9,8 @@ import (
 
 var mlxERNIE = &mlxForm{lossy: true, skips: func(_ *config, at *location) bool { return strings.HasPrefix(at.name.gguf, "exp_probs_b") }}
 
-// ernieMixed reports ERNIE's layers of experts: every so many, between the first and the
-// last of them.
+// ernieMixed reports whether a layer of ERNIE has experts: one at each interval, between the first
+// and the last of them.
 func ernieMixed(c *config, layer int64) bool {
 	every := c.int("moe_layer_interval")
 	last, _ := c.get("moe_layer_end_index").Int()

@@ -95,7 +95,7 @@ func (c *config) feedOf(layer int64) int64 {
 // hasLayerInput reports a model with an embedding for each layer.
 func hasLayerInput(c *config, _ int64) bool { return c.int("hidden_size_per_layer_input") > 0 }
 
-// ownsKeys reports a layer with keys of its own, ownsValues one whose values are not its
+// ownsKeys reports whether a layer has its own keys, ownsValues whether its values differ from its
 // keys.
 func ownsKeys(c *config, layer int64) bool { return !sharesKV(c, layer) }
 

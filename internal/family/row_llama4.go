@@ -8,7 +8,7 @@ var mlxLlama4 = &mlxForm{visionPrefix: "language_model.", needsVision: true, nam
 	"ffn_gate_exps": "feed_forward.experts.gate_proj", "ffn_up_exps": "feed_forward.experts.up_proj", "ffn_down_exps": "feed_forward.experts.down_proj",
 }}
 
-// isLlama4Mixture reports the layers with experts: one in every so many. The others are
+// isLlama4Mixture reports whether a layer has experts: the last of each interval. The others are
 // wider.
 func isLlama4Mixture(c *config, layer int64) bool {
 	if list := c.get("moe_layers"); list.There {

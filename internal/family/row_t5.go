@@ -107,7 +107,7 @@ var umt5Row = &row{
 	naming: naming{aliases: t5Names}, mlx: mlxRow{none: apartT5}, back: backward{pieces: true, matches: func(s *settings) bool { return s.tensors["enc.blk.1.attn_rel_b.weight"] != nil }, members: t5Back},
 }
 
-// t5encoderRow: the encoder alone, with which image models read texts.
+// t5encoderRow: only the encoder, with which image models encode texts.
 var t5encoderRow = &row{
 	arch: "t5encoder", model: "t5", names: []string{"T5EncoderModel"}, tied: true,
 	defaults: t5Defaults, outer: t5Outer[:2], layer: t5Row.layer, prefix: "enc.",

@@ -12,7 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A namedModel is a folder of which only the names and shapes of tensors are asked.
+// A namedModel is a folder that has only names and shapes of tensors.
 type namedModel struct {
 	tensor.Model
 	list  []tensor.Info

@@ -10,7 +10,7 @@ type dims []size
 
 // Sizes of decoders and encoders.
 
-// One is a dimension that a view removes, or a number alone.
+// One is a dimension that a view removes, or a single number.
 func One(*config) int64 { return 1 }
 
 // Vocab is the number of tokens.

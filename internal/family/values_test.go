@@ -152,7 +152,7 @@ func TestErrorsAreTheSameEachTime(t *testing.T) {
 	}
 }
 
-// emptyModel is a model of which only the format is asked.
+// emptyModel is a model that has only a format.
 type emptyModel struct{ tensor.Model }
 
 func (emptyModel) Format() string { return "test" }
@@ -179,9 +179,8 @@ func TestRowRangesAreChargedBeforeAllocation(t *testing.T) {
 	}
 }
 
-// What is no size is refused wherever a row asks for it, whatever the member: by the sizes of
-// its tensors, by which layers have them, or by a key. Members that the row does not read may
-// be what they like.
+// An invalid size is refused wherever a row reads it: for the sizes of tensors, for which layers
+// have them, or for a key. Members that the row does not read may be what they like.
 func TestSizesAreBoundedByWhoReadsThem(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()

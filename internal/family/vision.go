@@ -267,7 +267,7 @@ func third(gguf string, first int64) view {
 	}
 }
 
-// width is that of Qwen's vision part, which Qwen2-VL calls otherwise.
+// width is that of Qwen's vision part, which has another name in Qwen2-VL.
 func (c *config) width() int64 {
 	if n := c.int("embed_dim"); n > 0 {
 		return n

@@ -8,8 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// tokenizers ranks a merge by its last place and llama.cpp by its first: "a b" before
-// "b c" in the one and behind it in the other.
+// tokenizers ranks a merge by its last place and llama.cpp by its first: "a b" before "b c" in one
+// and after it in the other.
 func TestAMergeIsListedOnce(t *testing.T) {
 	for merges, want := range map[string]wire.Class{
 		`"a b", "b c"`:                        wire.OK,

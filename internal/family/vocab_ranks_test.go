@@ -51,8 +51,8 @@ func tekkenOf(version string) fstest.MapFS {
 		"tokenizer_config.json": {Data: []byte(`{"add_prefix_space": true, "chat_template": "not this one"}`)}}
 }
 
-// What _set_vocab_mistral of llama.cpp's converter writes, which crosscheck/tokens.py
-// holds byte for byte; here, that nothing of tokenizer_config.json counts.
+// The output of _set_vocab_mistral of llama.cpp's converter, which crosscheck/tokens.py compares
+// byte for byte. This test checks that tokenizer_config.json is ignored.
 func TestTekkenVocabulary(t *testing.T) {
 	got, err := vocabularyOf(t, llamaVocab, Options{}, 263, tekkenOf("v7"))
 	if err != nil {
@@ -94,7 +94,7 @@ func TestTekkenVocabulary(t *testing.T) {
 	}
 }
 
-// What DeepseekV2Model.set_vocab of llama.cpp's converter writes for Kimi's folders.
+// The output of DeepseekV2Model.set_vocab of llama.cpp's converter for Kimi's folders.
 func TestKimiVocabulary(t *testing.T) {
 	files := fstest.MapFS{"tiktoken.model": {Data: []byte("YQ== 0\nYg== 1\nYWI= 2\n")}, "tokenizer_config.json": {Data: []byte(
 		`{"added_tokens_decoder": {"1": {"content": "no"}, "4": {"content": "[EOS]"}}, "eos_token": "[EOS]", "add_bos_token": false, "chat_template": "x"}`)}}

@@ -40,7 +40,7 @@ func unigramVocab(k *keys) error {
 		v.texts[i], v.scores[i], v.types[i] = text, 0, typeControl
 	}
 	v.types[3] = typeUnknown
-	// What pads is named by its number before the shift.
+	// The padding token is named by its number before the shift.
 	for i := len(m.Pieces) + 1; i < len(v.texts); i++ {
 		v.texts[i], v.types[i] = "[PAD"+itoa(int64(i)-1)+"]", typeUnused
 	}
@@ -179,8 +179,8 @@ func unknownOf(t *tokenizer.JSON, config jsontree.Value) (id int64, name jsontre
 	return id, name
 }
 
-// prependsSpace reports whether a space is put before a text: what tokenizer_config.json
-// says, else what the pre-tokenizer does.
+// prependsSpace reports whether a space is put before a text: tokenizer_config.json decides, else
+// the pre-tokenizer.
 func prependsSpace(v, config jsontree.Value) bool {
 	if add, ok := config.Get("add_prefix_space").Bool(); ok {
 		return add

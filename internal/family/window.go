@@ -17,8 +17,7 @@ func (s *settings) window(otherwise int64) {
 	s.putInt("sliding_window", n)
 }
 
-// layerTypes puts layer_types: as the file states, or full attention in one of every so
-// many layers.
+// layerTypes puts layer_types: as the file states, or full attention in one layer of each interval.
 func (s *settings) layerTypes(every int64) {
 	list, stated := s.perLayerBools("attention.sliding_window_pattern", s.layers())
 	s.putPerLayer("layer_types", func(l int64) string {
@@ -35,8 +34,8 @@ func (s *settings) hasWindow(arch string) bool {
 	return n > 0
 }
 
-// windowKeys adds the size of the attention window and the layers that have one: by their
-// types, or all but one in every so many.
+// windowKeys adds the size of the attention window and the layers that have one: by their types, or
+// all but one of each interval.
 func windowKeys(k *keys, otherwise int64) {
 	if !k.c.get("sliding_window").There {
 		return

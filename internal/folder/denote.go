@@ -12,11 +12,11 @@ import (
 	"sync"
 )
 
-// A text denotes more names than stand in it: parsers join what it has in parts, and loaders
-// replace variables, expand patterns, and ask a system that has names of its own for files. Which
-// of them does what is a list without end, so the rule is the other way round: letters, digits,
-// and . _ - are themselves, and any other mark of a component of a path may become anything. A
-// component that could become one of the names is refused.
+// A text can denote more names than it spells out: parsers join parts, loaders replace variables
+// and expand patterns, and the system has other names for a file. Which of them does what is a list
+// without end, so the rule is the other way round: letters, digits, and . _ - are themselves, and
+// any other mark of a component of a path may become anything. A component that could become one of
+// the names is refused.
 
 // plainKeys are keys of JSON whose values no library makes a path of: templates of chats, and
 // expressions that are compared with names of modules.
@@ -144,8 +144,8 @@ func onlyMarks(part []byte) bool {
 	return !bytes.ContainsFunc(part, func(c rune) bool { return isNamePart(byte(min(c, 0x80))) && c != '.' })
 }
 
-// couldBe reports whether a component could become a name, which is in lower case. end is what
-// stands behind it.
+// couldBe reports whether a component could become a name, which is in lower case. end is the text
+// after it.
 func couldBe(part []byte, name string, end byte) bool {
 	if string(bytes.TrimRight(part, ".")) == name { // to Windows
 		return true
@@ -154,7 +154,7 @@ func couldBe(part []byte, name string, end byte) bool {
 		bare := strings.ReplaceAll(name, ".", "")
 		return len(stem) == 0 || !isNamePart(stem[0]) || stem[0] == bare[0] // a short name of Windows
 	}
-	var lit []string // what stands between the marks
+	var lit []string // the text between the marks
 	marks, refs, globs, begin := 0, 0, 0, 0
 	for i, c := range part {
 		if isNamePart(c) {
@@ -173,7 +173,7 @@ func couldBe(part []byte, name string, end byte) bool {
 	switch {
 	case marks == 0:
 		return false
-	case alone && globs > 0: // a bullet or a product, unless it stands in a path or a value
+	case alone && globs > 0: // a bullet or a product, unless it is part of a path or a value
 		return end == '/' || end == '"' || end == '\'' || len(part) == 1 && end == 0
 	case alone && refs < 2: // the other value is looked at by itself
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 )
 
-// What could become a name is found in every spelling; what is no more than its letters, and what
-// could only become other names, is not.
+// A text that could become the name is found in every spelling. A text that only contains its
+// letters, or could only become other names, is not.
 func TestWhatATextDenotes(t *testing.T) {
 	s := folder.Search{Names: []string{".git", ".gitignore", "model.sig"}}
 	for text, want := range map[string]bool{

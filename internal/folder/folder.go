@@ -39,7 +39,7 @@ const (
 	Special
 )
 
-// An Entry is a file of a folder, or what stands in the place of one.
+// An Entry is a file of a folder, or a link, device or other entry.
 type Entry struct {
 	Name string // its path below the folder, with slashes
 	Path string // its path on this system
@@ -128,7 +128,7 @@ func (e *Entry) follow(root string) {
 
 // Follow resolves a link in a folder. It may lead only to what is in the folder, or to a
 // blob of the same model in the cache of the Hugging Face hub; otherwise why says what is
-// wrong. to is as [Entry.To]. A folder among those blobs is none: nothing lists its files.
+// wrong. to is as [Entry.To]. A folder among those blobs does not count: nothing lists its files.
 func Follow(root, path string) (mode fs.FileMode, to, why string) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -149,7 +149,7 @@ func lower(p []byte) []byte {
 	return out
 }
 
-// mentions reports whether a name stands in a plain text by itself or at the end of a path.
+// mentions reports whether a plain text contains a name by itself or at the end of a path.
 // In a file that is not a text, what is beside a name may be a length, so any place counts.
 func (s *Search) mentions(p []byte, name string, text bool) bool {
 	low := []byte(strings.ToLower(name))

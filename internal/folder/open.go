@@ -50,8 +50,8 @@ func regular(path string, info fs.FileInfo) error {
 	return wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s is not a regular file but a pipe or a device, which may never end", wire.Quote(path))
 }
 
-// Below returns the files below a folder. Opening one waits for nothing, whatever stands
-// there: examine what was opened.
+// Below returns the files below a folder. Opening never blocks, whatever kind of file it is:
+// examine the opened file.
 func Below(root *os.Root) fs.FS { return below{root} }
 
 type below struct{ root *os.Root }

@@ -200,9 +200,9 @@ func (v *values) json(in *bufio.Reader) (is bool, err error) {
 	}
 }
 
-// isWord reports whether what stands outside of strings is a number or a word of JSON.
+// isWord reports whether text outside of strings is a number or a word of JSON.
 func isWord(word []byte) bool {
-	// A mark of byte order may stand before it, in UTF-16 as bytes that are not UTF-8.
+	// A byte order mark may precede it, in UTF-16 as bytes that are not UTF-8.
 	mark := func(r rune) bool { return r == '-' || r == '\ufeff' || r == utf8.RuneError }
 	switch strings.TrimLeftFunc(string(word), mark) {
 	case "", "true", "false", "null", "NaN", "Infinity":
@@ -333,7 +333,7 @@ func (v *values) line(text string) error {
 	return nil
 }
 
-// unquoted judges what stands outside of quotes in a line: keys and values between marks.
+// unquoted judges the part of a line outside of quotes: keys and values between marks.
 func (v *values) unquoted(text string) error {
 	if i := strings.Index(text, " #"); i >= 0 {
 		text = text[:i]

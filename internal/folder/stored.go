@@ -88,7 +88,7 @@ func isDevice(part string) bool {
 	return is && len([]rune(number)) == 1 && strings.Contains("0123456789¹²³", number)
 }
 
-// hasEscape reports whether a percent sign and two hexadecimal digits stand in a name: Rack reads
+// hasEscape reports whether a name contains a percent sign and two hexadecimal digits: Rack reads
 // the names of a form as URLs write them.
 func hasEscape(part string) bool {
 	isHex := func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
@@ -131,10 +131,10 @@ var marks = &unicode.RangeTable{
 	R32: []unicode.Range32{{0x1f100, 0x1f100, 1}},
 }
 
-// oneSpelling are characters of which a text is the same in every normalisation that composes
-// (NFC, NFKC), and which have as many characters without case. Two different texts of them and of
-// ASCII stay different. The ranges are from UnicodeData.txt and CaseFolding.txt of Unicode 15.1;
-// what is not here may be of one spelling too.
+// oneSpelling are characters that no composing normalisation (NFC, NFKC) changes and that case
+// folding maps one to one. Two different texts of them and of ASCII stay different. The ranges are
+// from UnicodeData.txt and CaseFolding.txt of Unicode 15.1; what is not here may be of one spelling
+// too.
 var oneSpelling = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x0000, 0x007f, 1}, {0x00c0, 0x00d6, 1}, {0x00d8, 0x00de, 1}, {0x00e0, 0x00f6, 1}, {0x00f8, 0x00ff, 1}, {0x0100, 0x012f, 1}, {0x0134, 0x013e, 1},

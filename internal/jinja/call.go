@@ -80,7 +80,7 @@ func (j *judge) supply(n, f *node) value {
 	return madeAt(n.off)
 }
 
-// membersOf is a dictionary or a namespace. Its members stand in the template.
+// membersOf is a dictionary or a namespace. Its members are written in the template.
 func (j *judge) membersOf(f *node) value {
 	deep := parts
 	j.each(f.next, func(i int32) {

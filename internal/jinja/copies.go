@@ -2,7 +2,7 @@ package jinja
 
 import "strings"
 
-// repeats is how often a name stands in what an expression makes, at most.
+// repeats returns how often, at most, the value of a name occurs in the result of an expression.
 func (g *growth) repeats(i int32) (most int) {
 	used := g.uses(i)
 	for k := range len(g.names) {
@@ -112,8 +112,8 @@ func (g *growth) isOf(name string, of *nameSet) bool {
 	return ok && of.has(k)
 }
 
-// nested is how many pieces calls of macros in calls of macros write, at most: each writes what it is
-// given so many times, a name or not.
+// nested returns the most pieces that nested calls of macros write: each call may write its
+// arguments several times.
 func (g *growth) nested(i int32) int {
 	if !g.j.step() {
 		return 1

@@ -47,7 +47,7 @@ func (j *judge) eval(i int32) value {
 	return plain(numbers)
 }
 
-// display is a list, a dictionary, or what stands in one or in a call.
+// display evaluates a list, a dictionary, or the elements of one or of a call.
 func (j *judge) display(n *node) value {
 	switch n.form {
 	case pair:
@@ -67,8 +67,8 @@ func (j *judge) inside(first int32) (out kinds) {
 	return out
 }
 
-// pair is a member of a dictionary. A key that stands in the template is one that the check
-// of methods knows.
+// pair is a member of a dictionary. A key that is written in the template has been checked with the
+// methods.
 func (j *judge) pair(n *node) value {
 	k := n.first
 	if f := j.nodes[k].form; f != literal && f != numeric && f != sign {

@@ -142,7 +142,7 @@ func (p *parser) unary(filters bool) (n int32) {
 
 var constants = map[string]bool{"true": true, "false": true, "none": true, "True": true, "False": true, "None": true}
 
-// primary parses a name, a literal or what stands in brackets. A member of a namespace is one
+// primary parses a name, a literal or an expression in brackets. A member of a namespace is one
 // where it may take a value.
 func (p *parser) primary(members bool) int32 {
 	t := p.token
@@ -177,7 +177,7 @@ func (p *parser) primary(members bool) int32 {
 	return p.nothing()
 }
 
-// group parses what stands in parentheses, of which a node keeps the flag.
+// group parses an expression in parentheses; the node keeps a flag for them.
 func (p *parser) group() int32 {
 	if at := p.token.off; p.token.is(")") {
 		return p.node(group, at, "", chain{})

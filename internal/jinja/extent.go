@@ -221,7 +221,7 @@ func (g *growth) puts(args int32, k int) (is bool) {
 	return is
 }
 
-// widths are filters and methods that fill a text up to a width, or make so many of something.
+// widths are filters and methods that fill a text up to a width, or repeat something.
 var widths = map[string]bool{"center": true, "ljust": true, "rjust": true, "zfill": true, "expandtabs": true, "indent": true, "batch": true, "slice": true, "wordwrap": true, "round": true, "tojson": true}
 
 // made is what a filter or a method makes. The first is what it is applied to; the arguments follow.
@@ -257,8 +257,8 @@ func (g *growth) made(n *node, name string, of int32, b extent, args ...int32) e
 	return b
 }
 
-// places is how many digits a number may have before its point that is written in so many bytes. Two
-// bytes of an exponent are as many as a hundred digits.
+// places returns how many digits before the point a number may have that is written in the given
+// number of bytes. Two bytes of an exponent may mean a hundred digits.
 func (g *growth) places(of int32, size float64) float64 {
 	const most = 400
 	n := &g.j.nodes[of]

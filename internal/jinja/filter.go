@@ -52,7 +52,7 @@ func (j *judge) apply(name string, at, off int32, v value, args int32) value {
 		return plain(numbers)
 	case converts:
 		return all(given | numbers).marked(off)
-	case shortens: // what is no string becomes one
+	case shortens: // other values become strings
 		out := part(v, off)
 		if !v.only(data | words) {
 			out = out.or(madeAt(off))

@@ -60,7 +60,7 @@ type growth struct {
 	from    [maxGrown]nameSet // what each is made of
 	keeps   nameSet           // those that keep their value from one round of a loop to the next
 	over    map[string]bool   // targets of loops: parts of what a loop goes over
-	doubles int               // how often values are doubled in which something stands more than once
+	doubles int               // how often values are doubled by using one more than once
 }
 
 // grows reports what has no bound.
@@ -309,7 +309,7 @@ func (g *growth) assign(to, from int32, b extent) {
 		}
 		return
 	}
-	if times := g.repeats(from); times > 1 { // once for each time that this place is passed: a loop begins with what stood before it
+	if times := g.repeats(from); times > 1 { // once per pass: a loop begins with the value from before it
 		if g.doubles += bits.Len(uint(times - 1)); g.doubles > maxDoubles {
 			g.report(n.off, "a value is doubled again and again")
 		}

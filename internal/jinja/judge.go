@@ -128,7 +128,7 @@ func (j *judge) append(to []int32, i int32) []int32 {
 	return to
 }
 
-// key notes a name of a member that is one of a method.
+// key notes the name of a member that is also the name of a method.
 func (j *judge) key(name string) {
 	if methods.has(name) && j.err == nil {
 		j.err = j.add(j.keys, name)
@@ -220,7 +220,7 @@ func (j *judge) assign(to int32, v value) {
 	}
 }
 
-// operandWords are words that Jinja takes as variables where an operand stands.
+// operandWords are words that Jinja takes as variables in the place of an operand.
 var operandWords = map[string]bool{"if": true, "else": true, "and": true, "or": true, "not": true, "in": true, "is": true}
 
 // scopeNames are names to which Jinja itself gives values, in loops, macros and blocks, whatever

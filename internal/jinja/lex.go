@@ -125,7 +125,7 @@ func (l *lexer) skipRaw() (skipped, ok bool) {
 	}
 }
 
-// raw reads the rest of a tag that is one word, from behind its mark, and returns its end.
+// raw reads the rest of a tag of one word, from after its mark, and returns its end.
 // One of marks may control the white space after it.
 func (l *lexer) raw(at int, word, marks string) (int, bool) {
 	rest, ok := strings.CutPrefix(trimSpace(l.src[at:]), word)
@@ -234,8 +234,8 @@ var pairs = map[byte]byte{')': '(', ']': '[', '}': '{'}
 
 const decimal = "0123456789"
 
-// numeral returns the length of the number at the beginning of s. Behind a dot there is none
-// with a fraction.
+// numeral returns the length of the number at the beginning of s. After a dot a number has no
+// fraction.
 func numeral(s string, dotted bool) (int, kind) {
 	if !dotted {
 		whole := digits(s, decimal)

@@ -29,7 +29,7 @@ type parser struct {
 
 // parse returns the root of the tree of a template.
 func (p *parser) parse() int32 {
-	if p.nothing(); p.err != nil { // node 0 is none
+	if p.nothing(); p.err != nil { // node 0 means no node
 		return 0
 	}
 	p.advance()

@@ -13,7 +13,7 @@ type kinds uint16
 const (
 	numbers  kinds = 1 << iota // numbers, true, false, none, and what is undefined
 	given                      // a string of the data, or a part of one
-	words                      // a string that stands in the template, without an underscore
+	words                      // a string that is written in the template, without an underscore
 	parts                      // one with an underscore inside it: a name whole, a piece of one in parts
 	made                       // a string that the template makes, or begins or ends with an underscore
 	supplied                   // a list or a dictionary of the data

@@ -51,7 +51,7 @@ func (j *judge) macro(n node) {
 	j.define(n.text)
 }
 
-// printed is an operand of a tag that prints. A string that stands there itself is text.
+// printed is an operand of a tag that prints. A string literal there is text.
 func (j *judge) printed(i int32) {
 	if n := &j.nodes[i]; n.form == literal && !n.flag {
 		return

@@ -110,11 +110,10 @@ var reads = sync.OnceValue(func() map[[2]string]string {
 	return found
 })
 
-// Reads reports whether the library has a method of quantization, and the class of a scheme
-// of compressed-tensors, or an algorithm of ModelOpt; scheme is empty for other methods. The
-// methods of compressed-tensors are its formats, those of TorchAO its classes of tensors,
-// those of ModelOpt the formats that it exports, those of PEFT the layers that an adapter
-// may stand beside.
+// Reads reports whether the library has a method of quantization, and the class of a scheme of
+// compressed-tensors, or an algorithm of ModelOpt; scheme is empty for other methods. The methods
+// of compressed-tensors are its formats, those of TorchAO its classes of tensors, those of ModelOpt
+// the formats that it exports, those of PEFT the layers that it can adapt.
 func (l Library) Reads(method, scheme string) bool {
 	schemes, ok := reads()[[2]string{l.key(), method}]
 	return ok && (scheme == "" || strings.Contains(schemes, " "+scheme+" "))

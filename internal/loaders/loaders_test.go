@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each fact stands in the sources of the library, at the place that the name says.
+// Each fact is in the sources of the library, at the place that its name states.
 func TestWhatTheSourcesSay(t *testing.T) {
 	for _, c := range []struct {
 		what           string
@@ -79,7 +79,7 @@ func TestEveryTableSaysItsVersionAndIsRead(t *testing.T) {
 	}
 }
 
-// Each fact stands in the sources of the library, in the definition of the type.
+// Each fact is in the sources of the library, in the definition of the type.
 func TestWhatALibraryMakesQuantized(t *testing.T) {
 	for _, c := range []struct {
 		library      Library

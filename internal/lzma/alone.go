@@ -8,7 +8,7 @@ import (
 // HeaderLen is the length of the header of an .lzma file.
 const HeaderLen = 13
 
-// noSize stands in a header that does not say how long the content is.
+// noSize is the size in a header that does not state the length of the content.
 const noSize = 1<<64 - 1
 
 // IsAlone reports a beginning that is the header of an .lzma file and a range coder: the

@@ -22,7 +22,7 @@ type window struct {
 	paid  int64  // for buf
 	size  int    // the most that buf grows to
 	pos   int    // where the next byte goes
-	full  int    // how many bytes stand behind pos
+	full  int    // bytes available before pos
 	made  uint32
 }
 

@@ -70,7 +70,7 @@ func (h *Held[T]) leave(e *held[T]) {
 	}
 }
 
-// trim drops the oldest unused values, except for so many.
+// trim drops the oldest unused values until at most keep are left.
 func (h *Held[T]) trim(keep int) {
 	idle := 0
 	for _, e := range h.list {

@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Concat is several tensors of one type behind each other.
+// Concat is several tensors of one type, concatenated.
 type Concat struct {
 	info  tensor.Info
 	parts []Source

@@ -28,7 +28,7 @@ func TestLogarithm(t *testing.T) {
 
 // The numbers that published models have come back from their exponentials: those of BF16
 // that are not next to nothing, and the next float too, as torch has it for one in a
-// hundred. Beyond that none is taken for one.
+// hundred. No other numbers are taken for exponentials.
 func TestDecays(t *testing.T) {
 	for bits := range uint32(1 << 16) {
 		x := math.Float32frombits(bits << 16)

@@ -57,7 +57,7 @@ func New(b *limits.Budget, n int, base tensor.Model, others ...tensor.Model) (*M
 	return m, err
 }
 
-// Add adds a tensor behind the others. Two of one name are refused.
+// Add adds a tensor after the others. Two of one name are refused.
 func (m *Model) Add(b *limits.Budget, t Tensor) (err error) {
 	if m.tensors, err = limits.Append(b, m.tensors, t); err != nil {
 		return err

@@ -18,7 +18,7 @@ type Source interface {
 	// Body reads all of it in order, whole elements at a time.
 	Body(*limits.Budget) (io.ReadCloser, error)
 	// Costly reports whether a read costs much more than its bytes, as that of a row which
-	// is decoded first. Whoever needs rows in another order then reads many at once.
+	// is decoded first. A caller that needs rows in another order then reads many at once.
 	Costly() bool
 }
 
@@ -117,8 +117,8 @@ func (b *rangeBody) Read(p []byte) (int, error) {
 // Close does nothing.
 func (*rangeBody) Close() error { return nil }
 
-// Lazy is a tensor whose source is made when it is asked for, and not kept: a plan of many
-// parts then holds what describes them, and nothing else.
+// Lazy is a tensor whose source is made on each use, and not kept, so that a plan of many parts
+// holds only their descriptions.
 type Lazy struct {
 	Tensor tensor.Info
 	Make   func() Source

@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Turns is tensors of one type and size by turns: run elements of the first, as many of the
+// Turns interleaves tensors of one type and size: run elements of the first, run elements of the
 // second, and so on.
 type Turns struct {
 	info  tensor.Info
@@ -18,8 +18,7 @@ type Turns struct {
 	run   int64
 }
 
-// NewTurns takes tensors by turns for one of a name and a shape. rooms has the memory for
-// what is read of one.
+// NewTurns interleaves tensors into one of a name and a shape. rooms lends the memory for reads.
 func NewTurns(info tensor.Info, rooms *Rooms[byte], run int64, parts ...Source) *Turns {
 	return &Turns{info, rooms, parts, run}
 }

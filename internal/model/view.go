@@ -12,7 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// Facts are what whoever writes a model asks of it beside its tensors. Those of a file are
+// Facts are what a writer needs to know of a model besides its tensors. The Facts of a file are
 // zero.
 type Facts struct {
 	// Bound is what the weights of the base were bound to, if they are decoded when they are
@@ -43,9 +43,9 @@ type Facts struct {
 // Rules say which tensors a library treats unlike the others.
 type Rules = encode.Rules
 
-// Of returns a model as one that is made of others, or nil if it is not. The methods of nil
-// say what is true of a file. It is the only place that asks for the type of a model: what
-// wraps a [Model] embeds it.
+// Of returns a model as one that is made of others, or nil if it is not. The methods of nil say
+// what is true of a file. It is the only type assertion on a model: a type that wraps a [Model]
+// embeds it.
 func Of(m tensor.Model) *Model {
 	if v, ok := m.(interface{ View() *Model }); ok {
 		return v.View()
@@ -106,7 +106,7 @@ func (m *Model) Select(b *limits.Budget, keep func(*Tensor) bool) (*Model, error
 	return out, nil
 }
 
-// What follows is what the opener of a file and its checks ask, which is asked of the base.
+// The methods below are for the opener of a file and its checks, and are forwarded to the base.
 
 // Verify implements [tensor.Verifier].
 func (m *Model) Verify(b *limits.Budget) error {
@@ -154,8 +154,8 @@ func (m *Model) Pieces() int {
 	return 0
 }
 
-// inOrder is the error for a tensor whose rows are asked for in another order than that in
-// which it can be read.
+// inOrder returns the error for a tensor that can only be read in order, if its rows are needed in
+// another one.
 func inOrder(i *tensor.Info) error {
 	return wire.ErrUnsupported.Errorf("tensor %s is in a compressed archive: convert the model to safetensors first", wire.Quote(i.Name))
 }

@@ -3,7 +3,7 @@
 // decoded into memory: a [Hook] gets the numbers, the texts and the places of the bytes.
 //
 // Format: Protocol Buffers, encoding, as of protobuf 7. The readers of Google's library
-// build messages in memory before anyone can look at them, merge fields that stand twice and
+// build messages in memory before anyone can look at them, merge repeated fields and
 // skip what they do not know; this one charges first and refuses both.
 //
 // # Order

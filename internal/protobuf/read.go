@@ -10,7 +10,7 @@ import (
 // Causes are what a format says of an encoding that it refuses.
 type Causes struct {
 	Unknown *wire.Cause // a field that its message does not have
-	Twice   *wire.Cause // a field that is not repeated stands twice
+	Twice   *wire.Cause // a field that is not repeated appears twice
 	Type    *wire.Cause // a field in another encoding
 	Varint  *wire.Cause // a number of more than 64 bits
 }

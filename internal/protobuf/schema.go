@@ -17,7 +17,7 @@ const (
 // A Field of a message.
 type Field struct {
 	Kind     Kind
-	Repeated bool // it may stand more than once
+	Repeated bool // it may appear more than once
 	Of       *Message
 	// Place says that the hook gets where the bytes lie, however few they are.
 	Place bool

@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// classesText says of every type of transformers which classes it has, and where one of them
-// says of a name what the type's row of linears.txt does not: a head that one class leaves alone
-// and another quantizes. crosscheck/Linears makes it.
+// classesText lists the classes of every type of transformers, and the names for which a class
+// differs from the type's row of linears.txt, such as a head that one class quantizes and another
+// does not. crosscheck/Linears generates it.
 //
 //go:embed classes.txt
 var classesText string
 
 var classRows = sync.OnceValue(func() map[string]string { return rowsByType(classesText) })
 
-// classOf finds the class that a folder's architectures name, and what it says of names: the
-// first that the type has, as transformers takes it. "" and nil for none.
+// classOf finds the class that a folder's architectures name, and its names: the first one that the
+// type has, as in transformers. It returns "" and nil if there is none.
 func classOf(modelType string, architectures []string) (string, *node) {
 	var classes node
 	p := parser{text: classRows()[modelType]}
@@ -40,8 +40,8 @@ func KnowsClasses(modelType string) bool {
 // no weights: a linear module, an activation, dropout, and the next linear module.
 const mostApart = 4
 
-// inLastLayer reports a module of which no later layer has one: transformers leaves that alone
-// which has the last parameter of a model.
+// inLastLayer reports whether no later layer has such a module: transformers does not quantize the
+// module with the last parameter of a model.
 func (r *Rule) inLastLayer(module string) bool {
 	parts := strings.Split(module, ".")
 	for at, part := range parts {

@@ -18,7 +18,7 @@ var float32Text string
 // The marks of parameters in the table.
 const (
 	markFloat32     = '+' // of models in float16 and in bfloat16
-	markFloat32Half = '^' // in float16 alone
+	markFloat32Half = '^' // only in float16
 )
 
 var float32Rows = sync.OnceValue(func() map[string]string { return rowsByType(float32Text) })

@@ -30,7 +30,7 @@ func SetsByHand(modelType, last string) bool {
 	return slices.Contains(strings.Fields(names), last)
 }
 
-// each stands in the table for all linear modules.
+// each means all linear modules in the table.
 const each = "*"
 
 // SetsEach reports whether the class of a type sets the weight of all its linear modules

@@ -235,9 +235,8 @@ func IsExpert(parts []string) bool {
 	return false
 }
 
-// isLast knows modules that hold a model's last parameter. transformers leaves
-// that module alone, but for its name: where the parameter is a bias, it takes
-// the module all the same.
+// isLast knows modules that hold a model's last parameter. transformers skips that module by the
+// name of its last parameter: if that is a bias, it quantizes the module anyway.
 func (r *Rule) isLast(module, last string) bool {
 	if r.HasTensor(module + ".bias") {
 		return false

@@ -87,7 +87,7 @@ func TestEligibleTensorsAreThoseThatTransformersQuantizes(t *testing.T) {
 	}
 }
 
-// What is looked up with every tensor does not grow with a configuration's types.
+// The work per tensor does not grow with the number of types in a configuration.
 func TestOnlyTypesThatTheRuleAsksForAreLookedUp(t *testing.T) {
 	var r Rule
 	for range 1000 {

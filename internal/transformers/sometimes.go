@@ -25,7 +25,7 @@ var sometimesRows = sync.OnceValue(func() map[string]map[string]byte {
 	return rows
 })
 
-// called returns the mark of a module by its last name alone, 0 for none. A module in a
+// called returns the mark of a module by only its last name, 0 if it has none. A module in a
 // list has the list's name: "mlp.*".
 func (t *Linears) called(module string) byte {
 	if t.sometimes == nil {

@@ -20,8 +20,8 @@ var (
 	//go:embed read.txt
 	readText string
 
-	// heldText lists modules that a class keeps in a list of its own: what replaces them is not
-	// run.
+	// heldText lists modules that a class keeps in a list of its own, so that it does not run a
+	// replacement.
 	//
 	//go:embed held.txt
 	heldText string

@@ -23,7 +23,7 @@ func over(t *testing.T, file []byte) wire.Cursor {
 	return open(t, bytes.NewReader(file), int64(len(file)))
 }
 
-// pattern is n bytes of which each tells where it stands.
+// pattern returns n bytes, each of which depends on its position.
 func pattern(n int) []byte {
 	p := make([]byte, n)
 	for i := range p {

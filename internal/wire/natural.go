@@ -3,7 +3,7 @@ package wire
 import "strings"
 
 // Natural compares names as people order them: runs of digits by the number they
-// write, so that layer 2 stands before layer 10, all else by bytes. Names that differ
+// write, so that layer 2 comes before layer 10, all else by bytes. Names that differ
 // in zeros before a number alone are ordered by their bytes.
 func Natural(a, b string) int {
 	x, y := a, b

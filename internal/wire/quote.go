@@ -10,7 +10,7 @@ import (
 // MaxQuoted is how many bytes of a name a message shows.
 const MaxQuoted = 64
 
-// Quote returns text from a file as it may stand in a message: escaped by
+// Quote returns text from a file in a form that is safe in a message: escaped by
 // [Clean], cut at [MaxQuoted] bytes, in double quotes.
 func Quote(s string) string { return `"` + Clean(s, MaxQuoted) + `"` }
 
@@ -34,15 +34,15 @@ func Whole(s string) string {
 	return Clean(s, 16*len(s))
 }
 
-// Message returns the text of any error as it may reach a terminal or a log:
-// what [Clean] escapes is escaped, except quotes and backslashes, since names
-// stand in it quoted already; at most [MaxMessage] bytes.
+// Message returns the text of any error as it may reach a terminal or a log: what [Clean] escapes
+// is escaped, except quotes and backslashes, since names in it are already quoted; at most
+// [MaxMessage] bytes.
 func Message(err error) string { return message(err.Error()) }
 
 func message(s string) string { return Text(s, MaxMessage) }
 
-// Text is [Clean] for text in which names stand quoted already: quotes and
-// backslashes are left alone.
+// Text is [Clean] for text in which names are already quoted: quotes and backslashes stay
+// unchanged.
 func Text(s string, limit int) string {
 	if len(s) <= limit && plain(s) {
 		return s

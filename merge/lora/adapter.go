@@ -130,7 +130,7 @@ func (a *adapter) addWhole(b *limits.Budget, i tensor.Info, name string) (err er
 	return err
 }
 
-// split splits a name at its ending, whose index is -1 if there is none.
+// split splits a name before its ending; the index of the ending is -1 if it has none.
 func split(name string) (stem string, ending int) {
 	for k := range endings {
 		if stem, ok := strings.CutSuffix(name, endings[k].text); ok {

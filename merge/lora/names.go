@@ -22,9 +22,9 @@ func (r renaming) of(name string) string {
 	return name
 }
 
-// of returns the name in the base. Where the base's class has other names in the file, it is the one
-// that becomes this. The output layer stands beside the model that transformers' prefix names, so it
-// has none unless the base has it so.
+// of returns the name in the base. Where the base's class has other names in the file, it is the
+// one that becomes this. The output layer is outside of the submodule that transformers' prefix
+// names, so its name has no prefix unless the base has one there.
 func (x *binder) of(r renaming, name string) string {
 	if _, ok := x.names.Find(name); ok && x.inModel(moduleOf(name)) == moduleOf(name) {
 		return name

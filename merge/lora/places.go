@@ -99,8 +99,7 @@ func (m *matcher) ends(e *expression, from places) (to places, err error) {
 // stride is the number of places per step.
 const stride = 32
 
-// repeats is ends for a repetition. After as many repetitions as the name has places, nothing
-// changes.
+// repeats is ends for a repetition. After one repetition per place of the name, nothing changes.
 func (m *matcher) repeats(e *expression, from places) (to places, err error) {
 	if set := e.subs[0]; set.op == opSet && e.min <= 1 && e.max == unbounded {
 		return m.repeatSet(set, from, e.min)

@@ -32,7 +32,7 @@ const (
 type product struct {
 	adapter           int
 	a, b              tensor.Info
-	magnitude         tensor.Info // DoRA's, without a name where there is none
+	magnitude         tensor.Info // DoRA's, without a name if there is none
 	kind              kind
 	batch, rows, cols int64
 	rank              int64

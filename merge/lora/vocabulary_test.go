@@ -168,8 +168,8 @@ func TestVocabulariesThatAreRefused(t *testing.T) {
 	}
 }
 
-// The prefix that transformers gives the names of the model inside is none of the output layer,
-// which stands beside it: one that a tied base stores is found, and one that is adapted too.
+// The prefix of the submodule does not apply to the output layer, which is outside of it: an output
+// layer that a tied base stores is found, and so is an adapted one.
 func TestTheOutputLayerHasNoPrefix(t *testing.T) {
 	inner := as(whole(inputName, 7, 6, 4), "base_model.model.embed_tokens.weight")
 	base := vocabularyBase(tied)

@@ -26,8 +26,8 @@ var methods = autoround.Methods(scheme.Method{Name: "awq", Known: keys})
 
 var mains = []scheme.Main{{Codes: ".qweight", Parts: []string{".scales", ".qzeros"}, Only: true}}
 
-// bind binds AutoAWQ's GEMM layout: a row of qweight holds the codes of as many
-// outputs as scales have columns.
+// bind binds AutoAWQ's GEMM layout: a row of qweight holds the codes of one output per column of
+// scales.
 func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	stem, ok := scheme.Suffix(info, ".qweight")
 	scales, hasScales := s.Find(stem + ".scales")

@@ -66,8 +66,8 @@ func bindGEMV(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	}, nil
 }
 
-// gemv reports whether AutoAWQ's configuration says that the tensors are for the GEMV
-// kernel. With few inputs, words and padded groups are as many as in GPTQ.
+// gemv reports whether AutoAWQ's configuration says that the tensors are for the GEMV kernel. With
+// few inputs, the numbers of words and padded groups are the same as in GPTQ.
 func isGEMV(s *scheme.Set) bool {
 	return s.Config.Method() == "awq" && strings.EqualFold(s.Config.Quant.Get("version").String(), "gemv")
 }

@@ -16,8 +16,8 @@ var EightBit = scheme.Scheme{
 	Linear:  true,
 }
 
-// bind8 binds bitsandbytes' 8-bit weights in row order. The layouts of its GPU kernels
-// cannot be told from that by size.
+// bind8 binds bitsandbytes' 8-bit weights in row order. Its size does not distinguish it from the
+// layouts of the GPU kernels.
 func bind8(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	stem, ok := scheme.Suffix(info, ".weight")
 	if !ok || info.DType != tensor.I8 || len(info.Shape) != 2 {

@@ -70,7 +70,7 @@ func TestDistortionOfNothing(t *testing.T) {
 	}
 }
 
-// What the encoders' own way back gives is what the weight decodes to.
+// The encoders decode their own output like the decoder of the written weight.
 func TestEncodersReadBackLikeTheDecoders(t *testing.T) {
 	for _, g := range append(encodeGoldens(t, "[nf]*4-*"), encodeGoldens(t, "nested-*")...) {
 		s := g.state(t)

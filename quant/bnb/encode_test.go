@@ -16,8 +16,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
-// A golden is a file of quant/bnb/testdata/encode: what bitsandbytes makes of the
-// numbers in it.
+// A golden is a file of quant/bnb/testdata/encode: numbers, with bitsandbytes' encoding of them.
 type golden struct {
 	name  string
 	infos map[string]tensor.Info
@@ -66,7 +65,7 @@ func (g golden) state(t *testing.T) bnb.State {
 	return s
 }
 
-// A tiled encoder takes tiles of so many blocks.
+// A tiled encoder takes tiles of the given number of blocks.
 func encode4(t *testing.T, s *bnb.State, src []float32, blocks int) (codes []byte, scales []float32) {
 	t.Helper()
 	codes, scales = make([]byte, (len(src)+1)/2), make([]float32, s.Blocks(int64(len(src))))

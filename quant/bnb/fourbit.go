@@ -49,9 +49,8 @@ func (q Quantizer) Codebook() [16]float32 {
 // leastAbsmax keeps the reciprocal of an absmax finite.
 const leastAbsmax float32 = 1e-38
 
-// Encode quantizes src: one scale per block, half as many codes as there are
-// numbers, rounded up. The first number of src begins a block, and src ends with
-// one, unless it ends the tensor.
+// Encode quantizes src: one scale per block, and one byte of codes for two numbers, rounded up. The
+// first number of src begins a block, and src ends with one, unless it ends the tensor.
 func (q Quantizer) Encode(codes []byte, scales, src []float32) error {
 	if err := q.Absmax(scales, src); err != nil {
 		return err

@@ -45,8 +45,7 @@ func realBnb(t *testing.T, name string) tensor.Model {
 	return quanttest.Model("", append(list, scale, quanttest.Stored{Name: "m.weight" + s.Key(), DType: tensor.U8, Shape: []int64{int64(len(text))}, Data: text})...)
 }
 
-// What bitsandbytes wrote on a GPU comes back byte for byte, FP4's signed zeros
-// too.
+// Codes that bitsandbytes wrote on a GPU round-trip byte for byte, including FP4's signed zeros.
 func TestRealBitsandbytesCodesRoundTrip(t *testing.T) {
 	for _, name := range []string{"llama_1b_nf4", "llama_1b_fp4", "llama_1b_nf4_double_quant", "llama_1b_int8"} {
 		for _, to := range []quant.Target{quant.F32, quant.BF16} {

@@ -160,7 +160,7 @@ func allowedBits(s *scheme.Set, stem string) (allowed [9]bool, err error) {
 }
 
 // groupSize returns the columns per group, which must divide the columns: the size of
-// groups with a shorter last one cannot be told from shapes.
+// groups with a shorter last one does not follow from shapes.
 func groupSize(s *scheme.Set, cols, groups int64) (int64, error) {
 	if groups <= 0 || cols%groups != 0 {
 		return 0, wire.ErrMismatch.Errorf("%d columns in %d groups", cols, groups)

@@ -44,8 +44,8 @@ var mxfp4 = scaled.Groups{Name: "mxfp4", Layout: "MXFP4 of compressed-tensors, g
 // tried is the target that was tried with every type; the loader of the others is the same.
 const tried = "w4a16"
 
-// experts returns what is known of experts in a target: what stops transformers from loading
-// their codes, and whether it finds them in codes only.
+// experts returns facts about experts in a target: what prevents transformers from loading their
+// codes, and whether it finds them only as codes.
 func experts(stops string, only bool) *encode.Experts {
 	return &encode.Experts{Stops: stops, Only: only, Others: []encode.Other{{Name: "fp8_dynamic"}, {Name: mxfp4.Name, Fits: mxfp4.Fits}}}
 }

@@ -114,8 +114,8 @@ func bindSizes(s *scheme.Set, stem string, f *form.PackedIn, info, zeros *tensor
 	return nil
 }
 
-// otherGroup returns the power of two that divides inputs into this many groups with a
-// shorter last one, if none divides them evenly; 0 if there is none.
+// otherGroup returns the power of two that divides inputs into this number of groups, the last one
+// shorter, if no power of two divides them evenly; 0 if there is none.
 func otherGroup(in, groups int64) int64 {
 	even := in / groups
 	if groups < 2 || even&(even-1) == 0 {

@@ -31,8 +31,8 @@ func symmetric(bits int64, zeros []uint64) tensor.Model {
 		quanttest.Stored{Name: "m.scales", DType: tensor.F16, Shape: []int64{1, out}, Data: bytes.Repeat([]byte{0, 0x3C}, int(out))})
 }
 
-// Symmetric codes have the middle for every zero point, and kernels take it unread:
-// one that differs is refused before the weight is decoded, wherever it stands.
+// Every zero point of symmetric codes is the middle, and kernels do not read it: a zero point that
+// differs is refused before the weight is decoded, at any position.
 func TestEveryZeroPointOfSymmetricCodesIsTheMiddle(t *testing.T) {
 	for _, bits := range []int64{2, 3, 4, 8} {
 		for _, out := range []int64{32, 16 << 10} {

@@ -6,9 +6,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 )
 
-// Encode quantizes one row of blocks, or of a long one the blocks from scale first on, as
-// many as fit into scales. The numbers and codes are those of whole rows; the numbers are
-// already rounded to d.
+// Encode quantizes one row of blocks; of a long row, the blocks from scale first on that fit into
+// scales. The numbers and codes are those of whole rows; the numbers are already rounded to d.
 func (f *Format) Encode(codes []byte, scales, src []float32, first, cols int64, d asm.Type) error {
 	width, rowBytes := f.width(cols), f.RowBytes(cols)
 	lo := first * width

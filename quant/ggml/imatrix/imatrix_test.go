@@ -14,7 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/ggml/imatrix"
 )
 
-// What follows a matrix, and columns that are none or of another type, are refused.
+// Bytes after a matrix, and columns of zero length or another type, are refused.
 func TestMalformedImportanceMatricesAreRefused(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()

@@ -14,7 +14,7 @@ import (
 // number of calls and the sums of its columns; then optionally the number of chunks and
 // the name of the data set. All numbers are little-endian.
 
-// readLegacy reads as many entries as the count says. Each takes bytes, so the loop ends.
+// readLegacy reads the number of entries that the file states. Each takes bytes, so the loop ends.
 func (m *matrix) readLegacy(b *limits.Budget, src io.ReaderAt, size int64) error {
 	c := wire.NewCursor(b, importance, src, size)
 	n, err := c.U32()

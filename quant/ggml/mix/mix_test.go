@@ -160,7 +160,7 @@ func TestNamesOfMixes(t *testing.T) {
 	}
 }
 
-// What a mix cannot do is said, not guessed.
+// A mix returns an error for layers that it cannot place, and does not guess.
 func TestMixesRefuseMissingLayers(t *testing.T) {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()

@@ -52,8 +52,7 @@ type place struct {
 	t    tensor.DType // so far
 }
 
-// A rule gives a type where one of the mixes is asked for and when holds; nil
-// always holds.
+// A rule gives a type for one of its mixes if when holds; nil always holds.
 type rule struct {
 	mixes string // separated by spaces
 	when  func(*place) bool
