@@ -14,8 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A source that changed while it was converted is refused at the end, whatever its tensors
-// became on the way.
+// A source that changed while it was converted is refused at the end, through every kind of view.
 func TestASourceThatChangedIsNoticedThroughEveryView(t *testing.T) {
 	llamaCPP := convert.Options{Sink: convert.GGUF{RawNames: true}}
 	for name, view := range map[string]struct {

@@ -129,8 +129,8 @@ func testPlan(t *testing.T, source string) *Plan {
 
 const crashSource = "../testdata/demo/tiny.gguf"
 
-// Whenever the machine stops, the target is what it was or whole, and once the
-// conversion says that it is done it is whole for good.
+// Whenever the machine stops, the target is the old file or the complete new one; after the
+// conversion has reported success, it is the new one.
 func TestACrashAtAnyStepLeavesTheOldOrTheNewFile(t *testing.T) {
 	for name, old := range map[string][]byte{"an old file": []byte("old"), "no file": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestACrashAtAnyStepLeavesTheOldOrTheNewFile(t *testing.T) {
 	}
 }
 
-// A disk that fails at any step is an error of the system, and leaves the old.
+// A disk that fails at any step is an error of the system, and leaves the old file.
 func TestADiskThatFailsAtAnyStepLeavesTheOldFile(t *testing.T) {
 	for _, step := range []string{"claim", "reserve", "write", "sync", "publish"} {
 		t.Run(step, func(t *testing.T) {

@@ -83,7 +83,7 @@ func TestInPlace(t *testing.T) {
 	}
 }
 
-// A tensor that is no name of a type does not get a name under which HQQ's loader runs
+// A tensor whose text is not the name of a type does not get a name under which HQQ's loader runs
 // it as Python.
 func TestNamesThatAreEvaluatedAreNotWritten(t *testing.T) {
 	m, b := converttest.Open(t, "../testdata/demo/model.safetensors")

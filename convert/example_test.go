@@ -43,7 +43,7 @@ func Example() {
 	// 43992 bytes
 }
 
-// A safetensors file is quantized as bitsandbytes does, and says what was lost.
+// A safetensors file is quantized as by bitsandbytes, and the loss is reported.
 func Example_quantize() {
 	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(context.Background())
 	defer b.Close()

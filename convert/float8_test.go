@@ -8,8 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// nearestCode looks at every code: the one nearest to x, of two the even one. Above the
-// largest number E4M3 stays there; E5M2 goes on as if the next one were a number.
+// nearestCode tries every code: the one nearest to x, the even one of two. Beyond its largest
+// number E4M3 saturates; E5M2 rounds as if the next code were a number.
 func nearestCode(x float64, to tensor.DType, numbers []float32) byte {
 	sign := byte(0)
 	if math.Signbit(x) {

@@ -213,7 +213,7 @@ func TestAFolderIsReplacedOnlyIfItContainsNothingButAModel(t *testing.T) {
 	}
 }
 
-// A leftover of a killed run is removed by the next one for the target.
+// The next run for a target removes the leftover of a killed one.
 func TestALeftoverIsRemoved(t *testing.T) {
 	m, b := converttest.Open(t, llama)
 	dir := t.TempDir()
@@ -256,8 +256,8 @@ func TestALeftoverIsRemoved(t *testing.T) {
 	}
 }
 
-// A tied weight is written once, as save_model does, where the configuration
-// ties it, and under each name where nothing does.
+// A tied weight is written once, as by save_model, if the configuration ties it, and otherwise
+// under each name.
 func TestTiedWeights(t *testing.T) {
 	const from, want = "../testdata/convert/tied", "../testdata/convert/tied.safetensors"
 	to, _ := remember(t, from, folderOptions, false)
@@ -296,8 +296,8 @@ func sorted(file []byte) []any {
 	return []any{n, header, file[8+n:]}
 }
 
-// The folder of a module that sentence-transformers asks for comes along, and so
-// does the name by which a library finds the weights.
+// The folder of a module that sentence-transformers needs is copied too, and so is the name by
+// which a library finds the weights.
 func TestAFolderKeepsItsModulesAndNames(t *testing.T) {
 	dir := t.TempDir()
 	weights := string(read(t, decoded))

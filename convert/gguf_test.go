@@ -11,8 +11,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 )
 
-// A vocabulary is read only when its texts are. One that readers would refuse is
-// not written, whoever is to read the names.
+// The texts of a vocabulary are checked when they are read. A vocabulary that readers would refuse
+// is not written, under any form of names.
 func TestTextsThatReadersRefuseAreNotWritten(t *testing.T) {
 	text := func(p []byte, s string) []byte {
 		return append(binary.LittleEndian.AppendUint64(p, uint64(len(s))), s...)

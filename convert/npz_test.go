@@ -12,8 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// An archive that numpy.savez wrote comes out as it is, byte for byte, if its
-// arrays lie in memory as they are written.
+// An archive of numpy.savez is written again byte for byte, if its arrays are in the order in which
+// they are written.
 func TestArchivesAreWrittenAsByNumPy(t *testing.T) {
 	files, err := filepath.Glob("../corpus/valid/npz/*.npz")
 	if err != nil {

@@ -162,8 +162,8 @@ func sameFiles(t *testing.T, what string, got, want map[string]string) {
 
 var secret = &convert.Resume{Key: []byte("only this user knows it"), Job: map[string]string{"version": "1"}}
 
-// A conversion that is interrupted anywhere, and goes on as often, has the bytes of one that
-// was not; so it has if what is unfinished, or its journal, was damaged meanwhile.
+// A conversion that is interrupted at any place, and resumed each time, has the bytes of an
+// uninterrupted one; also if the unfinished output or its journal was damaged meanwhile.
 func TestAResumedConversionHasTheSameBytes(t *testing.T) {
 	for name, c := range resumables(t) {
 		t.Run(name, func(t *testing.T) {
@@ -242,7 +242,7 @@ func specialText(r *convert.Result) []byte {
 
 func num(n int64) string { return strconv.FormatInt(n, 10) }
 
-// looksWhole fails if a file of what is unfinished, under whatever name, is read as a model.
+// looksWhole fails if an unfinished file is read as a model under any name.
 func looksWhole(t *testing.T, path string) {
 	t.Helper()
 	err := filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
@@ -267,7 +267,7 @@ func looksWhole(t *testing.T, path string) {
 	}
 }
 
-// harm damages a file of what is unfinished.
+// harm damages a file of the unfinished output.
 func harm(t *testing.T, random *rand.Rand, dir string) string {
 	t.Helper()
 	var names []string
@@ -337,7 +337,7 @@ func TestAJournalOfAnotherJobIsRefused(t *testing.T) {
 	if err != nil || got.Resumed == nil || got.Resumed.Kept != 0 || !strings.Contains(got.Resumed.Anew, "another user") {
 		t.Errorf("%+v, %v", got, err)
 	}
-	// Where it has no mark either, it may be somebody's, and stays. A sealed journal shows its
+	// Where it has no mark either, it may belong to another program, and stays. A sealed journal shows its
 	// owner, so a copied output is resumed.
 	copied := t.TempDir()
 	dir = t.TempDir()
@@ -351,7 +351,7 @@ func TestAJournalOfAnotherJobIsRefused(t *testing.T) {
 	}
 	before = contentOf(t, copied)
 	for what, r := range map[string]runOnce{"another user": stranger, "without resume": {resumable: c}} {
-		if _, _, err := r.write(t, filepath.Join(copied, "out")); err == nil || !strings.Contains(err.Error(), "may be somebody's") || parser.ClassOf(err) != parser.Usage {
+		if _, _, err := r.write(t, filepath.Join(copied, "out")); err == nil || !strings.Contains(err.Error(), "may belong to another program") || parser.ClassOf(err) != parser.Usage {
 			t.Errorf("%s: %v", what, err)
 		}
 		sameFiles(t, what, contentOf(t, copied), before)
@@ -368,7 +368,7 @@ func TestAJournalOfAnotherJobIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	before = contentOf(t, nobodys)
-	if _, _, err := again.write(t, filepath.Join(nobodys, "out")); err == nil || !strings.Contains(err.Error(), "may be somebody's") {
+	if _, _, err := again.write(t, filepath.Join(nobodys, "out")); err == nil || !strings.Contains(err.Error(), "may belong to another program") {
 		t.Errorf("without a journal: %v", err)
 	}
 	sameFiles(t, "without a journal", contentOf(t, nobodys), before)

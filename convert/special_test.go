@@ -36,9 +36,8 @@ func e4m3(code byte) float64 {
 	return v
 }
 
-// Blocks of FP8 under scales that make NaN, infinities, and numbers that only
-// float32 holds: each is counted as what it is, for every target, any number of
-// workers and any tile.
+// Blocks of FP8 whose scales give NaN, infinities, and numbers that only float32 holds: each is
+// counted by its kind, for every target, any number of workers and any tile.
 func TestNaNAndInfinitiesAreCounted(t *testing.T) {
 	const rows, cols, block = 512, 384, 128
 	scales := []float32{1, 300, float32(math.NaN()), 1, 1, float32(math.Inf(-1)), 3e38, 1, 0x1.FEp127 / 448, 1e-40, 0x1.FF8p119 / 1.75, 1}
@@ -98,8 +97,8 @@ func TestNaNAndInfinitiesAreCounted(t *testing.T) {
 	}
 }
 
-// A conversion may be told to fail where numbers are lost: its target is then
-// what it was, and nothing is left beside it.
+// An option makes a conversion fail if numbers overflow: the target is then unchanged, and nothing
+// is left beside it.
 func TestAFailureOnOverflowLeavesTheTarget(t *testing.T) {
 	const rows, cols = 128, 128
 	codes, old := bytes.Repeat([]byte{0x7E}, rows*cols), "\x02\x00\x00\x00\x00\x00\x00\x00{}"

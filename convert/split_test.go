@@ -83,8 +83,8 @@ func TestATensorThatPassesTheSizeOfAFileIsRefused(t *testing.T) {
 	}
 }
 
-// A split model that is quantized keeps its files, each tensor in that of its number,
-// and the mix counts in their order.
+// A quantized split model keeps its files, with each tensor in the same file, and the mix counts in
+// their order.
 func TestFilesOfASplitModelAreKept(t *testing.T) {
 	b := converttest.Account(t)
 	whole := converttest.TinyLlama(t, b, 8, 256)

@@ -36,7 +36,7 @@ func inStorage(rows, cols int64, numbers []float32, strides []int64, offset int6
 	return &tensor.File{Name: "test", Source: bytes.NewReader(data), Infos: []tensor.Info{info}}
 }
 
-// However the numbers of a matrix are stored, the same tensors are made of them.
+// The result does not depend on how the numbers of a matrix are stored.
 func TestQuantizingIgnoresHowAMatrixIsStored(t *testing.T) {
 	sizes := [][2]int64{{96, 160}, {200, 64}, {33, 128}}
 	if !effort.Race && effort.Whole() {

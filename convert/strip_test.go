@@ -13,8 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// Packed weights whose columns are rows, larger than what is held: read in
-// strips, they give the bytes of the whole.
+// Packed, transposed weights that are too large to hold: read in strips, they give the same bytes.
 func TestStripsOfColumnsGiveTheBytesOfTheWhole(t *testing.T) {
 	if effort.Race || testing.Short() {
 		t.Skip("much arithmetic")

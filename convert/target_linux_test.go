@@ -40,7 +40,7 @@ func TestADiskThatIsFull(t *testing.T) {
 	}
 }
 
-// Read-only file systems and folders are the system's to refuse.
+// Read-only file systems and folders are errors of the system.
 func TestAReadOnlyTarget(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_RDONLY, ""); err != nil {

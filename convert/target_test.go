@@ -13,7 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
-// Places where nothing is written, whatever the force.
+// Targets that are refused even with --force.
 func TestTargetsThatAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	for _, sub := range []string{
@@ -51,8 +51,7 @@ func TestTargetsThatAreRefused(t *testing.T) {
 	})
 }
 
-// A name as long as a file system allows has room for the name before it is
-// whole.
+// The longest name that a file system allows still has a temporary name.
 func TestLongNames(t *testing.T) {
 	m, b := converttest.Open(t, "../testdata/demo/tiny.gguf")
 	p, err := convert.NewPlan(b, m, convert.Options{})

@@ -46,8 +46,8 @@ func TestTheZeroVerdictIsRefused(t *testing.T) {
 	}
 }
 
-// An acceptance names the bytes, the policy and the rules; a program that clears the error
-// of a refusal does not make one, and one that sets an error of an acceptance ends it.
+// An acceptance names the bytes, the policy and the rules. Clearing the error of a refusal does not
+// make an acceptance, and setting an error on an accepted verdict ends its acceptance.
 func TestAnAcceptanceNamesWhatWasJudged(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()

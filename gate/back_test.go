@@ -11,8 +11,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
-// A host that keeps one account for all of its files does not run dry: a judgement holds
-// nothing once its verdict, or its stream, is closed.
+// A host can keep one account for all of its files: a judgement holds no memory once its verdict,
+// or its stream, is closed.
 func TestAClosedVerdictHoldsNoMemory(t *testing.T) {
 	b := limitstest.Host(t, limits.Policy{Timeout: limits.NoTimeout, MaxSteps: 1 << 40})
 	accepted, refused, early := 0, 0, 0

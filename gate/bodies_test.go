@@ -24,7 +24,7 @@ func (z *zeros) ReadAt(p []byte, off int64) (int, error) {
 
 var _ io.ReaderAt = (*zeros)(nil)
 
-// Bodies are called verified where they were read and held to something.
+// Data is called verified only if it was read and compared with a checksum.
 func TestDataIsCalledVerifiedOnlyIfItWasChecked(t *testing.T) {
 	const n = 6 << 30
 	text := `{"a":{"dtype":"U8","shape":[6442450944],"data_offsets":[0,6442450944]}}`

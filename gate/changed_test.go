@@ -61,8 +61,8 @@ func cmpErr(list ...error) error {
 
 const oneTensor = `{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`
 
-// A file of a folder, one that is named, and a shard of an index: with a digest or without,
-// what changes while it is judged is not accepted.
+// A file that changes while it is judged is not accepted: in a folder, by its name, or as a shard
+// of an index; with or without a digest.
 func TestAFileThatChangesWhileItIsJudgedIsRefused(t *testing.T) {
 	model := header(uint64(len(oneTensor)), oneTensor) + "\x00\x00\x00\x00"
 	files := map[string]string{

@@ -12,9 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// A policy that allows a class set accepts what the library writes, and nothing that was
-// changed where the library does not look. No other policy accepts either, and its refusal
-// names the set.
+// A policy that allows a class set accepts files of the library, but not files that were changed in
+// parts that the library ignores. Other policies accept neither, and their refusal names the set.
 func TestClassSets(t *testing.T) {
 	tabular, ok := gate.Profile("tabular")
 	if !ok {
@@ -61,7 +60,7 @@ func TestVerdictNamesClassesOfSets(t *testing.T) {
 	}
 }
 
-// With all class sets allowed, no hostile recipe of a pickle is accepted that is not without.
+// Allowing all class sets accepts no hostile recipe of a pickle that is refused without them.
 // One is an estimator without a state, which is harmless.
 func TestClassSetsAdmitNoHostilePickle(t *testing.T) {
 	tabular, _ := gate.Profile("tabular")
@@ -91,7 +90,7 @@ func TestPolicyRefusesUnknownClassSets(t *testing.T) {
 	}
 }
 
-// A policy may say which versions of a library the set must be made from.
+// A policy may require versions of the library for which a set was made.
 func TestPolicyNamesVersionsOfClassSets(t *testing.T) {
 	for text, want := range map[string]string{
 		`"lightgbm>=4"`:    "",

@@ -46,8 +46,8 @@ func TestEachFileOfAFolderCostsSteps(t *testing.T) {
 	}
 }
 
-// Steps are counted, not time: a name that made the judge look at a whole piece again
-// without a step cost a thousand times what it paid.
+// Steps are counted, not time: a name that made the judge read a whole piece again without a step
+// cost a thousand times its charge.
 func TestTextsCostTheSameForEachByte(t *testing.T) {
 	for _, part := range []string{"activation,", "activation: a, ", "download: a ", `"$`, "\\\r", "(os.a)", "a: b\n"} {
 		of := func(n int) float64 {

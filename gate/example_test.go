@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// An upload that says it is a checkpoint and runs a program.
+// An upload with the name of a checkpoint that runs a program.
 func ExampleCheck() {
 	const upload = "cos\nsystem\n(S'id'\ntR."
 	b := limits.Policy{}.Budget(context.Background())

@@ -10,8 +10,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 )
 
-// The first byte of a safetensors is the lowest of a length: whichever instruction
-// of pickles, letter or magic it is, the file is judged as what it is.
+// The first byte of a safetensors file is the low byte of a length. It may be any instruction of a
+// pickle, letter or magic, and the file is still judged as safetensors.
 func TestFirstByteOfSafetensors(t *testing.T) {
 	for c := range 256 {
 		size := c + 256
@@ -44,7 +44,7 @@ func TestFirstByteOfSafetensors(t *testing.T) {
 	}
 }
 
-// streamed is the rule that refuses a file while it comes, if one does.
+// streamed returns the rule that refuses a file while it arrives, if any.
 func streamed(t *testing.T, text, name string) string {
 	t.Helper()
 	var g gate.Gate

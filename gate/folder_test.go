@@ -46,7 +46,7 @@ var three = map[string]string{"config.json": "{}", "model.safetensors": "\x02\x0
 
 const threeHash = "385a9626de2ad19944a4135ca9bed23ba056afd9ab498600fce20eb73cda3990"
 
-// A folder is accepted as these files under these names, and as nothing else.
+// A folder is accepted only as these files under these names.
 func TestAFolderIsAcceptedAsAWhole(t *testing.T) {
 	g := &gate.Gate{Digest: true, Version: "7"}
 	v := checkFolder(t, g, three, gate.Hint{Name: "m"})
@@ -138,7 +138,7 @@ func TestTextsAreAcceptedWithoutAModelOnRequest(t *testing.T) {
 	}
 }
 
-// A child is believed about the files that its parent has, and about no others.
+// The verdict of a child counts only for the files that its parent has.
 func TestARemoteVerdictOfAFolder(t *testing.T) {
 	evil := map[string]string{"config.json": "{}", "m.bin": "cos\nsystem\n(S'id'\ntR."}
 	g := &gate.Gate{Digest: true, Version: "7"}

@@ -11,7 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A file system is judged as the folder that it is a copy of.
+// A file system gets the same verdict as the folder from which it was copied.
 func TestAFileSystemIsJudgedAsItsFolder(t *testing.T) {
 	const dir = "../testdata/demo"
 	var g gate.Gate

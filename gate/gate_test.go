@@ -18,7 +18,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// check judges bytes, and asks that the account is empty afterwards.
+// check judges bytes, and fails if the account is not empty afterwards.
 func check(t *testing.T, g gate.Gate, data string, h gate.Hint) (*gate.Verdict, string) {
 	t.Helper()
 	b := g.Policy.Limits.Budget(t.Context())
@@ -280,7 +280,7 @@ func TestRulesAreSortedAndSingle(t *testing.T) {
 	}
 }
 
-// A model that is found by its name is judged alike.
+// A model that is found by its name is judged in the same way.
 func TestModelsByName(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()

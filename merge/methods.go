@@ -114,7 +114,7 @@ func (m *method) checkParams(given params, above bool) error {
 		}
 		for _, c := range s {
 			if c.isBool != p.isBool {
-				return wire.At(recipeName, "parameter "+wire.Quote(name), wire.NoOffset, wire.ErrRange.Errorf("it has the wrong type: a number and a truth value are different"))
+				return wire.At(recipeName, "parameter "+wire.Quote(name), wire.NoOffset, wire.ErrRange.Errorf("it has the wrong type: a number is not a boolean"))
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// The same from a path: a folder opened and closed besides.
+// The same from a path, with a folder opened and closed.
 func BenchmarkOpen(b *testing.B) {
 	for _, name := range []string{"model.safetensors", "tiny.gguf", "weights.npz", "sharded"} {
 		b.Run(name, func(b *testing.B) {

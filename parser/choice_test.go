@@ -14,8 +14,8 @@ import (
 // one is the index of a model in one file, as mlx_lm.convert writes it.
 const one = `{"metadata":{"total_size":4},"weight_map":{"w":"model.safetensors"}}`
 
-// Folders that hold several files of weights are read as their library reads
-// them; the finding says what was left.
+// Folders with several weight files are read as by their library; the finding lists the other
+// files.
 func TestFoldersOfSeveralModels(t *testing.T) {
 	dir := put(t, t.TempDir(), map[string]string{
 		"trainer/config.json":                                     "{}",
@@ -132,7 +132,7 @@ func TestFoldersOfSeveralModels(t *testing.T) {
 	}
 }
 
-// Weights that are named are found where the folder's own would be, and nowhere else.
+// Weights that a configuration names are found only in the folder itself.
 func TestNamedWeightsLieInTheirFolder(t *testing.T) {
 	dir := put(t, t.TempDir(), map[string]string{
 		"models--o--m/refs/main":                                    "0123456789abcdef\n",

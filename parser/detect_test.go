@@ -28,7 +28,7 @@ func account(t testing.TB, p limits.Policy) *limits.Budget {
 	return b
 }
 
-// policyOf is the policy that a recipe is read under; nil is no recipe.
+// policyOf returns the policy of a recipe; nil is a file without a recipe.
 func policyOf(t testing.TB, r *corpus.Recipe) limits.Policy {
 	t.Helper()
 	if r == nil || r.Policy == nil {
@@ -107,7 +107,7 @@ func octal(n int) string {
 	return s
 }
 
-// Every honest file of the corpus is of the format whose folder it lies in.
+// Every valid file of the corpus has the format of its folder.
 func TestDetectKnowsEveryHonestFile(t *testing.T) {
 	seen := 0
 	for _, f := range parser.Formats() {
@@ -205,7 +205,7 @@ func TestFilesThatAreNotModelsAreNamed(t *testing.T) {
 	})
 }
 
-// A file that ends before it can be told what it is, may still become one.
+// A file that is too short to be recognized is truncated, because a longer file may be valid.
 func TestTooFewBytesAreTruncated(t *testing.T) {
 	for _, data := range []string{
 		"", "G", "GGU", "\x93NUM", "PK", "PK\x05", "PK\x03",
@@ -222,8 +222,8 @@ func TestTooFewBytesAreTruncated(t *testing.T) {
 	}
 }
 
-// A header length beyond what safetensors allows is its parser's to refuse, if
-// it is no text.
+// A header length beyond the limit of safetensors is refused by its parser, unless the file is a
+// text.
 func TestALongHeaderIsSafetensors(t *testing.T) {
 	data := append(binary.LittleEndian.AppendUint64(nil, 1<<63-1), "{}"...)
 	if got, err := detect(t, data); got != "safetensors" {
@@ -321,8 +321,8 @@ func codes(m tensor.Model) []string {
 	return list
 }
 
-// Detection costs an account nothing, whatever the archive's directory holds.
-// A shard is opened by the parser of its set, and is no archive either.
+// Detection charges nothing that stays, whatever the directory of the archive contains. A shard is
+// opened by the parser of its set, and is not an archive either.
 func TestAShardOfASetIsNotAnArchive(t *testing.T) {
 	const name, index = "model-00001-of-00001.safetensors", "model.safetensors.index.json"
 	end := "PK\x05\x06" + strings.Repeat("\x00", 18) + "x"
@@ -363,7 +363,7 @@ func TestAWrongSizeIsUsage(t *testing.T) {
 	}
 }
 
-// A reader's own error stays what it is.
+// An error of the reader is returned unchanged.
 func TestAReadersErrorIsInternal(t *testing.T) {
 	if _, err := parser.Detect(account(t, limits.Policy{}), failing{}, 100); parser.ClassOf(err) != parser.Internal || !errors.Is(err, io.ErrClosedPipe) {
 		t.Error(err)

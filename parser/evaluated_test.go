@@ -10,7 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// HQQ's loader runs the text of these tensors in whatever format they came.
+// HQQ's loader runs the text of these tensors in any format.
 func TestEvaluatedTextIsJudgedInEveryFormat(t *testing.T) {
 	for text, want := range map[string]wire.Class{"torch.float16": wire.OK, "exit()": wire.Forbidden} {
 		b := limits.Policy{}.Budget(t.Context())

@@ -60,7 +60,7 @@ func TestOpenFilesAreCounted(t *testing.T) {
 	}
 }
 
-// full is a system that has no descriptor left after some.
+// full is a file system that runs out of descriptors after a number of files.
 type full struct {
 	fs.FS
 	left int
@@ -75,7 +75,7 @@ func (f *full) Open(name string) (fs.File, error) {
 
 func (f *full) Stat(name string) (fs.FileInfo, error) { return fs.Stat(f.FS, name) }
 
-// A host that has used its descriptors up for something else refuses, too.
+// A host without free descriptors refuses with a limit.
 func TestASystemWithoutDescriptorsIsALimit(t *testing.T) {
 	host := limitstest.Host(t, limits.Policy{})
 	for left := range 6 {
@@ -88,7 +88,7 @@ func TestASystemWithoutDescriptorsIsALimit(t *testing.T) {
 	}
 }
 
-// A policy that is not valid opens nothing, however the model comes.
+// An invalid policy opens nothing, from a path or a reader.
 func TestAnAccountOfABadPolicyOpensNothing(t *testing.T) {
 	file := shard("a")
 	for _, p := range []limits.Policy{

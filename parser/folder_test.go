@@ -189,7 +189,7 @@ func TestFindAppliesTheRuleOfFolders(t *testing.T) {
 	}
 }
 
-// A name in a store of ollama opens the model that it stands for.
+// A name in ollama's store opens its model.
 func TestOpenReadsTheStoreOfOllama(t *testing.T) {
 	data := shard("a")
 	sum := sha256.Sum256(data)
@@ -237,7 +237,7 @@ func TestOpenReadsTheStoreOfOllama(t *testing.T) {
 	}
 }
 
-// A split GGUF file is no model without the others, whichever of them is named.
+// A split GGUF model opens from any of its files, and only if all are there.
 func TestAnyFileOfASplitOpensTheWhole(t *testing.T) {
 	const from = "../testdata/demo/split/"
 	first, second := "tiny-00001-of-00002.gguf", "tiny-00002-of-00002.gguf"

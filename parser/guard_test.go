@@ -143,7 +143,7 @@ func TestAPanicNamesItsOrigin(t *testing.T) {
 	}
 }
 
-// A host's account serves everyone at once, some of whose files are hostile.
+// Many goroutines share a host's account, and some of their files are hostile.
 func TestManyGoroutinesOnOneHost(t *testing.T) {
 	type file struct {
 		name   string

@@ -61,7 +61,7 @@ func identity(t *testing.T, data, name string) *parser.Identity {
 	return id
 }
 
-// An identity proposes in an order; what is not sure must be proven.
+// An identity has its proposals in order, and marks those that must be proven.
 func TestAnIdentityProposes(t *testing.T) {
 	gzip := "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 	for _, c := range []struct{ what, data, name, want string }{

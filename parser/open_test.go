@@ -298,7 +298,7 @@ func TestOpenAgreesWithTheCorpus(t *testing.T) {
 	}
 }
 
-// Any beginning of an honest file is truncated or malformed. The padding at the
+// Every prefix of a valid file is truncated or malformed. The padding at the
 // end of a GGUF file may be missing.
 func TestNoBeginningOfAFileIsAccepted(t *testing.T) {
 	for _, f := range parser.Formats() {

@@ -66,7 +66,7 @@ func others(t *testing.T, path string) (found []string) {
 	return found
 }
 
-// A limit that another file reaches is no reason to leave it out.
+// A file that exceeds a limit is an error, and not skipped.
 func TestOthersBeyondALimitAreAnError(t *testing.T) {
 	many := make([]string, 50)
 	for i := range many {

@@ -16,8 +16,8 @@ import (
 
 const badBPE = `{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [%s]}, "normalizer": %s, "pre_tokenizer": %s, "decoder": {"type": "ByteLevel"}}`
 
-// A hostile vocabulary or configuration beside honest weights is refused with its
-// class and the file that it is, before a tensor is planned.
+// A hostile vocabulary or configuration beside valid weights is refused with its class and the name
+// of the file, before a tensor is planned.
 func TestHostileFoldersAreRefused(t *testing.T) {
 	plain := func(merges, normalizer, pre string) string { return fmt.Sprintf(badBPE, merges, normalizer, pre) }
 	deep := func(open, inner, end string, n int) string {
@@ -88,7 +88,7 @@ func TestVocabulariesAreCharged(t *testing.T) {
 	}
 }
 
-// Heads whose parts are together what the tensor has, and are no parts of it.
+// Heads whose parts have the rows of the tensor in total, but not the right rows each.
 func TestPartsLieWithinTheirTensor(t *testing.T) {
 	b := converttest.Account(t)
 	config := `{"architectures": ["DeepseekV2ForCausalLM"], "hidden_size": 2, "num_attention_heads": 1, "num_hidden_layers": 1, "vocab_size": 2, "intermediate_size": 2,

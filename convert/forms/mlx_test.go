@@ -81,8 +81,8 @@ func readJSON(t *testing.T, files fs.FS, name string) (v any) {
 	return v
 }
 
-// A folder of mlx-lm becomes the folder of transformers that it was made of, and the
-// same GGUF file as that one.
+// A folder of mlx-lm is converted back to the original folder of transformers, and to the same GGUF
+// file.
 func TestMLXFoldersGoBack(t *testing.T) {
 	source, b := converttest.Open(t, filepath.Join(mlxGoldens, "model"))
 	mlx, _ := converttest.Open(t, filepath.Join(mlxGoldens, "plain"))
@@ -113,7 +113,7 @@ func TestMLXFoldersGoBack(t *testing.T) {
 	}
 }
 
-// A GGUF file becomes a folder of mlx-lm by the folder of transformers.
+// A GGUF file is converted to a folder of mlx-lm through the form of transformers.
 func TestGGUFBecomesMLX(t *testing.T) {
 	b := converttest.Account(t)
 	dir := forMLX(t, b, converttest.GGUFOfOneLayer(t, b, nil, nil), nil)

@@ -79,8 +79,8 @@ func glmOf(t *testing.T, b *limits.Budget, keep func(string) bool) tensor.Model 
 	return m
 }
 
-// transformers saves GLM 4.5 without the layer that predicts further tokens. The file has the
-// keys of the model with it, as the converter's, and no tensor of it.
+// transformers saves GLM 4.5 without its multi-token prediction layer. The file has the keys of the
+// model with that layer, as by the converter, and no tensor of it.
 func TestAMultiTokenPredictionLayerMayBeMissing(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -96,7 +96,7 @@ func TestKeysThatNoRuleCoversAreRefused(t *testing.T) {
 	}
 }
 
-// A tokenizer that cannot be made again is left out, and said to be.
+// A tokenizer that cannot be rebuilt is left out, and reported.
 func TestATokenizerThatCannotBeRebuiltIsReported(t *testing.T) {
 	for _, c := range []struct{ name, key, value, want string }{
 		{"a pre-tokenizer that is not known", "tokenizer.ggml.pre", "odd", "no pre-tokenizer is known"},

@@ -84,8 +84,8 @@ func turned(src string, size, experts, in, width, out, first, step int) string {
 	return dst.String()
 }
 
-// Of a stack, the matrix of one expert is in memory at most: an account that has no room
-// for more suffices, both ways, and whether tensors are read at any place or in order.
+// At most the matrix of one expert of a stack is in memory: an account with memory for one is
+// enough, in both directions, for random and for sequential reads.
 func TestStacksOfExpertsAreTurnedOneByOne(t *testing.T) {
 	const hidden, inner, experts, expert = 520, 510, 9, 520 * 2 * 510 * 2
 	for _, c := range []struct {
@@ -151,7 +151,7 @@ func TestStacksOfExpertsAreTurnedOneByOne(t *testing.T) {
 	}
 }
 
-// Numbers that are cast are turned alike.
+// Cast numbers are transposed in the same way.
 func TestStacksOfExpertsAreCastInOrder(t *testing.T) {
 	const hidden, inner, experts = 24, 12, 3
 	b := converttest.Account(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// A vocabulary that only another library reads is named, not missed.
+// A vocabulary that only another library reads is named in the error.
 func TestAForeignVocabularyIsRefusedByItsName(t *testing.T) {
 	for _, name := range []string{"tiktoken.model", "qwen.tiktoken", "other.tiktoken", "tokenizer.model", ""} {
 		b := converttest.Account(t)

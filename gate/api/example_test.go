@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate/api"
 )
 
-// The service in a server of one's own.
+// The service as a handler in another server.
 func Example() {
 	a, err := api.New(api.Options{Tokens: []string{"secret"}})
 	if err != nil {

@@ -95,7 +95,7 @@ func TestAClientThatDoesNotReadDelaysNoOther(t *testing.T) {
 	a.Close()
 }
 
-// The same over HTTP/2, where a client can stop reading one answer and go on with others.
+// The same over HTTP/2, where a client can stop reading one answer and continue with others.
 func TestClientsOfHTTP2AreCut(t *testing.T) {
 	a, err := api.New(api.Options{UI: true, Options: handler.Options{IdleTimeout: 300 * time.Millisecond}})
 	if err != nil {
@@ -135,7 +135,7 @@ func TestClientsOfHTTP2AreCut(t *testing.T) {
 	}
 }
 
-// It is cut, and nothing of it is left: its page is larger than what the system buffers.
+// It is disconnected, and leaves nothing: its page is larger than the system's buffers.
 func TestAClientThatDoesNotReadIsCut(t *testing.T) {
 	a, err := api.New(api.Options{UI: true, Options: handler.Options{IdleTimeout: 300 * time.Millisecond}})
 	if err != nil {

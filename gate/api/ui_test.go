@@ -7,7 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate/api"
 )
 
-// The page is there for those who ask for it, and its reports for those with a token.
+// The page is served if it is enabled, and its reports only with a token.
 func TestThePage(t *testing.T) {
 	for _, tc := range []struct {
 		name                        string

@@ -47,8 +47,8 @@ func send(t *testing.T, address string, size, writes int64) (int64, *http.Respon
 	return wrote, res, err
 }
 
-// A client that writes a whole body before it reads gets the answer to one that is
-// refused by its beginning.
+// A client that writes the whole body before it reads gets the answer also if the beginning was
+// refused.
 func TestARefusalReachesAClientThatStillSends(t *testing.T) {
 	s, _, _ := serve(t, handler.Options{})
 	const size = 2 << 20
@@ -62,7 +62,7 @@ func TestARefusalReachesAClientThatStillSends(t *testing.T) {
 	}
 }
 
-// One that never stops is cut off, in bytes and in time.
+// A client that never stops is cut off after a number of bytes and a time.
 func TestDiscardedInputIsBounded(t *testing.T) {
 	for what, o := range map[string]handler.Options{
 		"bytes":   {DiscardBytes: 1 << 20, DiscardTime: time.Minute},
@@ -80,7 +80,7 @@ func TestDiscardedInputIsBounded(t *testing.T) {
 	}
 }
 
-// The next request of a connection whose body came whole finds it open.
+// After a complete body, the connection stays open for the next request.
 func TestAConnectionIsKeptWhereNothingIsUnread(t *testing.T) {
 	s, _, _ := serve(t, handler.Options{})
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())

@@ -209,7 +209,7 @@ func TestFieldsAreJudged(t *testing.T) {
 	}
 }
 
-// Fields take no place of an upload, and nothing of them is left.
+// Fields do not count as uploads, and leave nothing behind.
 func TestFieldsOfATenantWithOneUpload(t *testing.T) {
 	o := handler.Options{}
 	o.PerTenant, o.MaxUploads = 1, 1
@@ -225,7 +225,7 @@ func TestFieldsOfATenantWithOneUpload(t *testing.T) {
 	}
 }
 
-// A name that systems or readers make another one of is refused, whoever states it.
+// A name that systems or readers change is refused, in every header.
 func TestNamesThatStorageChangesAreRefused(t *testing.T) {
 	s, _, _ := serve(t, handler.Options{NameOf: func(r *http.Request) string { return r.URL.Query().Get("name") }})
 	good := [3]string{"file", "a.safetensors", honest(5)}
@@ -323,7 +323,7 @@ func TestCharsets(t *testing.T) {
 	}
 }
 
-// A name is a token or stands in double quotes, and readers see the same one in it.
+// A name is a token or in double quotes, and all readers see the same name.
 func TestQuotedNamesOfForms(t *testing.T) {
 	s, _, _ := serve(t, handler.Options{})
 	for disposition, status := range map[string]int{

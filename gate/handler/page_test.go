@@ -41,7 +41,7 @@ func main() {
 }
 `
 
-// The lines that docs/hosts.md shows are a host's, as they are printed.
+// The lines that docs/hosts.md shows are the output of a host.
 func TestTheExampleOfThePageIsAWorkingHost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")

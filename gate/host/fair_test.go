@@ -339,7 +339,7 @@ func TestDrainFinishesCurrentJudgements(t *testing.T) {
 	}
 }
 
-// The time of the policy still ends a judgement.
+// The policy's timeout still ends a judgement.
 func TestThePolicysTimeEndsAJudgement(t *testing.T) {
 	h := newHost(t, host.Options{Gate: gate.Gate{Policy: gate.Policy{Limits: limits.Policy{Timeout: time.Nanosecond}}}})
 	u := upload(t, h, "a", dearest)

@@ -320,8 +320,8 @@ func held(h *host.Host) error {
 	return nil
 }
 
-// A neighbour is an upload of another tenant on the same host, which comes before the fault
-// and is judged after it.
+// A neighbour is an upload of another tenant on the same host, which arrives before the fault and
+// is judged after it.
 type neighbour struct{ honest, evil *host.Upload }
 
 func meet(t *testing.T, s *script, h *host.Host) (n neighbour) {

@@ -11,7 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate/host"
 )
 
-// rubbish has no end, and counts what was read of it.
+// rubbish is endless, and counts the bytes that were read.
 type rubbish struct{ read int64 }
 
 func (r *rubbish) Read(p []byte) (int, error) {

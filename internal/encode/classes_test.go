@@ -55,7 +55,8 @@ func TestTheClassDecides(t *testing.T) {
 	}
 }
 
-// A class that no table has is said, and so are matrices that a type does not have by default.
+// A class that is in no table is reported, and so are matrices that a type does not have by
+// default.
 func TestUnknownClassesAndMatricesAreReported(t *testing.T) {
 	matrix := converttest.Typed{Shape: []int64{64, 64}, Plain: "F16"}
 	tensors := map[string]converttest.Typed{"model.layers.0.self_attn.q_proj.weight": matrix, "model.layers.0.mlp.adapter.up_proj.weight": matrix, "score.weight": matrix}
@@ -104,8 +105,8 @@ func TestTypesThatTransformersDoesNotReloadAreReported(t *testing.T) {
 	}
 }
 
-// A matrix that becomes the weight of a linear module under another name is neither quantized nor
-// left alone: such a model is refused, and one of the type without the matrix is not.
+// A matrix that becomes the weight of a linear module under another name can be neither quantized
+// nor skipped: such a model is refused, and a model of the type without the matrix is not.
 func TestMatricesThatTransformersRenamesAreRefused(t *testing.T) {
 	matrix := converttest.Typed{Shape: []int64{64, 64}, Plain: "F16"}
 	for _, c := range []struct {

@@ -42,9 +42,9 @@ func TestPackedCodesOfClassesThatSetEveryWeight(t *testing.T) {
 	}
 }
 
-// Some classes of transformers convert numbers to the type of a linear module's weight before they
-// enter it: if that is codes, they are bytes from then on. Such a module is left alone, unless it is
-// chosen or the format's modules say the type that they were made of.
+// Some classes of transformers convert inputs to the type of a linear module's weight: if the
+// weight is codes, inputs become bytes. Such a module is not quantized, unless it is chosen by name
+// or the format's modules state their original type.
 func TestAModuleWhoseWeightTypeIsReadIsNotQuantized(t *testing.T) {
 	for _, c := range []struct {
 		config, module, to string

@@ -76,7 +76,8 @@ func TestAFusedGroupIsQuantizedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// An ignored expert is named where others are quantized: a pattern would name those too.
+// An ignored expert is listed by name if others are quantized, because a pattern would match those
+// too.
 func TestIgnoredExpertsOfOneLayerAreNamed(t *testing.T) {
 	b := converttest.Account(t)
 	exclude := func(name string) bool { return strings.Contains(name, "layers.0.mlp") }
@@ -152,7 +153,7 @@ func withNaN(t *testing.T, b *limits.Budget, with string, names ...string) tenso
 	return converttest.WithConfig(m, `{"model_type": "llama"}`)
 }
 
-// A weight that --nan keep leaves alone would split its group.
+// A weight that --nan keep does not quantize would split its group.
 func TestAWeightWithNaNDoesNotSplitItsGroup(t *testing.T) {
 	for _, c := range []struct {
 		with, to string
@@ -219,8 +220,8 @@ func TestFactsAboutLoadersHaveAVersion(t *testing.T) {
 	}
 }
 
-// A head that shares the embedding's numbers is in no file, and in memory a linear module all the
-// same: transformers would look for its codes. Whisper calls it proj_out.
+// A head that is tied to the embedding is in no file, but is a linear module in memory:
+// transformers would look for its codes. Whisper calls it proj_out.
 func TestAHeadThatIsInNoFileIsIgnored(t *testing.T) {
 	for _, to := range []string{"w4a16", "fp8_dynamic", "nvfp4", "modelopt_fp8_channel"} {
 		b := converttest.Account(t)
@@ -264,7 +265,7 @@ func TestTypesThatCompressedTensorsDoesNotLoadAreReported(t *testing.T) {
 }
 
 // transformers compares the list with the names of its modules, which are not always those of the
-// file: a module that is in the list under the file's name alone is looked for as codes.
+// file: a module that is listed only under the file's name is expected as codes.
 func TestAModuleIsIgnoredUnderBothOfItsNames(t *testing.T) {
 	matrices := map[string][2]int64{"backbone.layers.1.mixer.shared_experts.up_proj": {256, 128}, "backbone.layers.1.mixer.shared_experts.down_proj": {128, 200}}
 	for _, to := range []string{"w4a16", "nvfp4", "gptq", "awq"} {

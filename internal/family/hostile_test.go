@@ -195,7 +195,7 @@ func (a hostileArray) Bools(*limits.Budget) iter.Seq2[bool, error] {
 	return func(yield func(bool, error) bool) { _ = yield(true, nil) && yield(false, wire.ErrSyntax) }
 }
 
-// A list of numbers, or of truth values, one for each of two layers.
+// A list of numbers, or of booleans, one for each of two layers.
 type shortList struct{ a, b int64 }
 
 func (a shortList) Len() int64 { return 2 }

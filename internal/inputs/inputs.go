@@ -20,7 +20,7 @@ func Plain(b *limits.Budget, m tensor.Model) error {
 	defer b.Close()
 	bound, err := quant.Plan(b, m, quant.Options{Target: quant.F32})
 	if err == nil && len(bound.Weights) > 0 {
-		err = wire.ErrUnsupported.Errorf("the model is quantized (%s): decode it first, and merge what that gives", bound.Weights[0].Scheme)
+		err = wire.ErrUnsupported.Errorf("the model is quantized (%s): decode it first, and merge the result", bound.Weights[0].Scheme)
 	}
 	return err
 }

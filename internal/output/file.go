@@ -191,7 +191,7 @@ func (p *Place) removeStale(temp string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return p.refuse("something other than a regular file is in the way: %q", temp)
+		return p.refuse("%q exists and is not a regular file", temp)
 	}
 	f, err := p.root.OpenFile(temp, os.O_RDWR|nonblock, 0)
 	if errors.Is(err, fs.ErrNotExist) {

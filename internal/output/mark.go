@@ -61,7 +61,7 @@ func (p *Place) openMark(flag int) (*os.File, error) {
 	}
 	if text, err := readMark(f); err != nil || text != "" && !strings.HasPrefix(text, markFormat) {
 		f.Close()
-		return nil, errors.Join(err, p.refuse("something other than a file of an earlier run is in the way: %q", Mark(p.name)))
+		return nil, errors.Join(err, p.refuse("%q exists and is not a file of an earlier run", Mark(p.name)))
 	}
 	return f, nil
 }

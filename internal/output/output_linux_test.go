@@ -74,7 +74,7 @@ func TestAPipeIsNeverOpened(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	for name, why := range map[string]string{"fifo": "not a regular file", "x": "in the way"} {
+	for name, why := range map[string]string{"fifo": "not a regular file", "x": "is not a regular file"} {
 		if err := output.WriteFile(filepath.Join(dir, name), nil, output.Options{Force: true}); !isRefusal(err, why) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -95,7 +95,7 @@ func TestNamesThatAreRefused(t *testing.T) {
 			if path == "other" && !force {
 				why = "it exists"
 			} else if path == "other" {
-				why = "its content is nothing"
+				why = "does not write such files"
 			}
 			if err := output.WriteFile(path, []byte("ours"), output.Options{Force: force, Guard: []string{judged}, Ours: ours}); !isRefusal(err, why) {
 				t.Errorf("%q, force %v: %v", path, force, err)
@@ -174,33 +174,33 @@ func TestNamesOfOutputsThatOthersUseAreKept(t *testing.T) {
 		why  string
 		o    output.Options
 	}{
-		"a file":                     {func(t *testing.T) { write(t, ".x.amn-partial", "mine") }, true, "may be somebody's", output.Options{}},
-		"a file, resumed":            {func(t *testing.T) { write(t, ".x.amn-partial", "mine") }, true, "may be somebody's", output.Options{Resume: true}},
-		"a folder":                   {func(t *testing.T) { write(t, ".x.amn-partial/a", "mine") }, false, "may be somebody's", output.Options{}},
-		"a folder, resumed":          {func(t *testing.T) { write(t, ".x.amn-partial/a", "mine") }, false, "may be somebody's", output.Options{Resume: true}},
-		"a folder in a folder":       {func(t *testing.T) { write(t, ".x.amn-partial/b/c/d/e", "mine") }, false, "may be somebody's", output.Options{}},
-		"a folder for a file":        {func(t *testing.T) { write(t, ".x.amn-partial/a", "mine") }, true, "in the way", output.Options{}},
-		"a file for a folder":        {func(t *testing.T) { write(t, ".x.amn-partial", "mine") }, false, "in the way", output.Options{}},
-		"a file for a mark":          {func(t *testing.T) { write(t, ".x.amn-mark", "mine") }, true, "in the way", output.Options{}},
-		"a file for a folder's mark": {func(t *testing.T) { write(t, ".x.amn-mark", "mine") }, false, "in the way", output.Options{}},
-		"a folder for a mark":        {func(t *testing.T) { write(t, ".x.amn-mark/a", "mine") }, true, "in the way", output.Options{}},
-		"a link for a mark":          {func(t *testing.T) { write(t, "mine", "mine"); link(t, "mine", ".x.amn-mark") }, true, "in the way", output.Options{}},
-		"a file for a journal":       {func(t *testing.T) { write(t, ".x.amn-journal", "mine") }, true, "in the way", output.Options{}},
-		"a file for a folder's one":  {func(t *testing.T) { write(t, ".x.amn-journal", "mine") }, false, "in the way", output.Options{}},
-		"a folder for a journal":     {func(t *testing.T) { write(t, ".x.amn-journal/a", "mine") }, true, "in the way", output.Options{}},
-		"a link for a journal":       {func(t *testing.T) { write(t, "mine", "mine"); link(t, "mine", ".x.amn-journal") }, true, "in the way", output.Options{}},
+		"a file":                     {func(t *testing.T) { write(t, ".x.amn-partial", "mine") }, true, "may belong to another program", output.Options{}},
+		"a file, resumed":            {func(t *testing.T) { write(t, ".x.amn-partial", "mine") }, true, "may belong to another program", output.Options{Resume: true}},
+		"a folder":                   {func(t *testing.T) { write(t, ".x.amn-partial/a", "mine") }, false, "may belong to another program", output.Options{}},
+		"a folder, resumed":          {func(t *testing.T) { write(t, ".x.amn-partial/a", "mine") }, false, "may belong to another program", output.Options{Resume: true}},
+		"a folder in a folder":       {func(t *testing.T) { write(t, ".x.amn-partial/b/c/d/e", "mine") }, false, "may belong to another program", output.Options{}},
+		"a folder for a file":        {func(t *testing.T) { write(t, ".x.amn-partial/a", "mine") }, true, "is not a regular file", output.Options{}},
+		"a file for a folder":        {func(t *testing.T) { write(t, ".x.amn-partial", "mine") }, false, "is not a folder", output.Options{}},
+		"a file for a mark":          {func(t *testing.T) { write(t, ".x.amn-mark", "mine") }, true, "is not a file of an earlier run", output.Options{}},
+		"a file for a folder's mark": {func(t *testing.T) { write(t, ".x.amn-mark", "mine") }, false, "is not a file of an earlier run", output.Options{}},
+		"a folder for a mark":        {func(t *testing.T) { write(t, ".x.amn-mark/a", "mine") }, true, "is not a file of an earlier run", output.Options{}},
+		"a link for a mark":          {func(t *testing.T) { write(t, "mine", "mine"); link(t, "mine", ".x.amn-mark") }, true, "is not a file of an earlier run", output.Options{}},
+		"a file for a journal":       {func(t *testing.T) { write(t, ".x.amn-journal", "mine") }, true, "is not a file of an earlier run", output.Options{}},
+		"a file for a folder's one":  {func(t *testing.T) { write(t, ".x.amn-journal", "mine") }, false, "is not a file of an earlier run", output.Options{}},
+		"a folder for a journal":     {func(t *testing.T) { write(t, ".x.amn-journal/a", "mine") }, true, "is not a file of an earlier run", output.Options{}},
+		"a link for a journal":       {func(t *testing.T) { write(t, "mine", "mine"); link(t, "mine", ".x.amn-journal") }, true, "is not a file of an earlier run", output.Options{}},
 		"a file that follows a run's": {func(t *testing.T) {
 			killed(t, "x", "ours")
 			os.Remove(".x.amn-partial")
 			write(t, "keep", "k")
 			write(t, ".x.amn-partial", "mine")
-		}, true, "may be somebody's", output.Options{}},
-		"a mark of another":     {func(t *testing.T) { write(t, ".x.amn-partial", "mine"); write(t, ".x.amn-mark", "amn.mark/1 1 1\n") }, true, "may be somebody's", output.Options{}},
-		"a mark without a name": {func(t *testing.T) { write(t, ".x.amn-partial", "mine"); write(t, ".x.amn-mark", "amn.mark/1 \n") }, true, "may be somebody's", output.Options{}},
-		"an empty mark":         {func(t *testing.T) { write(t, ".x.amn-partial", "mine"); write(t, ".x.amn-mark", "") }, true, "may be somebody's", output.Options{}},
-		"an old folder":         {func(t *testing.T) { old(t); write(t, ".x.amn-old/a", "mine") }, false, "may be somebody's", output.Options{Force: true}},
-		"an old folder, empty":  {func(t *testing.T) { old(t); os.Mkdir(".x.amn-old", 0o777) }, false, "may be somebody's", output.Options{Force: true}},
-		"an old file":           {func(t *testing.T) { old(t); write(t, ".x.amn-old", "mine") }, false, "may be somebody's", output.Options{Force: true}},
+		}, true, "may belong to another program", output.Options{}},
+		"a mark of another":     {func(t *testing.T) { write(t, ".x.amn-partial", "mine"); write(t, ".x.amn-mark", "amn.mark/1 1 1\n") }, true, "may belong to another program", output.Options{}},
+		"a mark without a name": {func(t *testing.T) { write(t, ".x.amn-partial", "mine"); write(t, ".x.amn-mark", "amn.mark/1 \n") }, true, "may belong to another program", output.Options{}},
+		"an empty mark":         {func(t *testing.T) { write(t, ".x.amn-partial", "mine"); write(t, ".x.amn-mark", "") }, true, "may belong to another program", output.Options{}},
+		"an old folder":         {func(t *testing.T) { old(t); write(t, ".x.amn-old/a", "mine") }, false, "may belong to another program", output.Options{Force: true}},
+		"an old folder, empty":  {func(t *testing.T) { old(t); os.Mkdir(".x.amn-old", 0o777) }, false, "may belong to another program", output.Options{Force: true}},
+		"an old file":           {func(t *testing.T) { old(t); write(t, ".x.amn-old", "mine") }, false, "may belong to another program", output.Options{Force: true}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Chdir(t.TempDir())
@@ -345,7 +345,7 @@ func TestTheTemporaryNameIsNotFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "b"} {
-		if err := output.WriteFile(name, nil, output.Options{Force: true}); !isRefusal(err, "in the way") {
+		if err := output.WriteFile(name, nil, output.Options{Force: true}); !isRefusal(err, "is not a regular file") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -477,8 +477,8 @@ func TestALeftoverIsOurs(t *testing.T) {
 	link(t, "../own", ".n.amn-partial/l")
 	link(t, "own", ".o.amn-partial")
 	before := list(t, dir)
-	for _, name := range []string{"n", "o"} {
-		if err := tree(name, output.Options{}, "w"); !isRefusal(err, "in the way") {
+	for name, why := range map[string]string{"n": "has no mark of an earlier run", "o": "is not a folder"} {
+		if err := tree(name, output.Options{}, "w"); !isRefusal(err, why) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

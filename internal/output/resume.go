@@ -67,7 +67,7 @@ func (p *Place) openJournal(flag int) (*os.File, error) {
 	}
 	if err != nil && err != io.EOF || string(head[:n]) != journalFormat {
 		f.Close()
-		return nil, p.refuse("something other than a file of an earlier run is in the way: %q", name)
+		return nil, p.refuse("%q exists and is not a file of an earlier run", name)
 	}
 	return f, nil
 }
@@ -79,7 +79,7 @@ func (p *Place) openOwn(name string) (*os.File, error) { return p.openKnown(name
 func (p *Place) openKnown(name string, flag int) (*os.File, error) {
 	f, err := openPlain(p.root, name, flag)
 	if errors.Is(err, errNotPlain) {
-		err = p.refuse("something other than a file of an earlier run is in the way: %q", name)
+		err = p.refuse("%q exists and is not a file of an earlier run", name)
 	}
 	return f, err
 }
@@ -158,7 +158,7 @@ func (t *Tree) Reopen(name string) (*os.File, error) {
 		return t.Create(name)
 	}
 	if errors.Is(err, errNotPlain) {
-		err = t.place.refuse("something other than a file of an earlier run is in the way: %q", name)
+		err = t.place.refuse("%q exists and is not a file of an earlier run", name)
 	}
 	return f, err
 }

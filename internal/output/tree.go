@@ -130,7 +130,7 @@ func (t *Tree) claim() (err error) {
 	}
 	if info, err := p.root.Lstat(t.temp); err == nil {
 		if !info.IsDir() {
-			return p.refuse("something other than a folder is in the way: %q", t.temp)
+			return p.refuse("%q exists and is not a folder", t.temp)
 		}
 		if err := t.lockTemp(); err != nil {
 			return err
@@ -370,7 +370,7 @@ func (t *Tree) clearBut(root *os.Root, keep func(name string) bool) error {
 	err := t.place.eachFile(root, func(name string, e fs.DirEntry, _ fs.FileInfo) error {
 		switch deep := depth(name) > maxDepth; {
 		case deep || !e.IsDir() && !e.Type().IsRegular():
-			return t.place.refuse("something is in the way that no run leaves: %q", path.Join(t.temp, name))
+			return t.place.refuse("%q exists, and no run creates such a file", path.Join(t.temp, name))
 		case e.IsDir():
 			folders = append(folders, name)
 		case keep(name):

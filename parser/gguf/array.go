@@ -39,10 +39,10 @@ func (a Array) Strings(b *limits.Budget) iter.Seq2[string, error] {
 	}
 }
 
-// Bools reads an array of truth values.
+// Bools reads an array of booleans.
 func (a Array) Bools(b *limits.Budget) iter.Seq2[bool, error] {
 	return func(yield func(bool, error) bool) {
-		each(b, a, yield, a.elem == KindBool, "truth values", func(r *reader) (bool, error) {
+		each(b, a, yield, a.elem == KindBool, "booleans", func(r *reader) (bool, error) {
 			n, err := r.scalar(KindBool)
 			return n != 0, err
 		})

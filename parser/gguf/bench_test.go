@@ -192,7 +192,7 @@ func BenchmarkLayout(b *testing.B) {
 	}
 }
 
-// Every hostile file of the corpus, one after the other: a refusal is quick.
+// Every hostile file of the corpus: the cost of a refusal.
 func BenchmarkHostile(b *testing.B) {
 	var list []sample
 	for _, s := range samples(b) {

@@ -14,8 +14,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A ceiling that is lower on any axis gives the same answer or says limit. The
-// sweep walks each ceiling down to nothing, so that it ends in every place.
+// A lower ceiling on any axis gives the same result or class limit. The sweep lowers each ceiling
+// to zero, so that it ends at every charge.
 func TestEachFileOfTheCorpusUnderLowerAndLowerCeilings(t *testing.T) {
 	for _, s := range samples(t) {
 		if len(s.data) > 256<<10 {
@@ -115,7 +115,7 @@ func TestEachFileOfTheCorpusThroughReadersThatFail(t *testing.T) {
 	}
 }
 
-// A disk that fills up ends writing with its own error, after any byte.
+// A disk that is full after any number of bytes ends writing with its own error.
 func TestEachFileOfTheCorpusWrittenToADiskThatFillsUp(t *testing.T) {
 	for _, s := range samples(t) {
 		if len(s.data) > 4096 {
@@ -143,7 +143,7 @@ func TestEachFileOfTheCorpusWrittenToADiskThatFillsUp(t *testing.T) {
 	}
 }
 
-// A changing file is another one after Decode.
+// A changing file has other content after Decode.
 type changing struct{ data []byte }
 
 func (r *changing) ReadAt(p []byte, off int64) (int, error) {

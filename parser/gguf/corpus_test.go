@@ -47,8 +47,7 @@ func samples(t testing.TB) []sample {
 	return list
 }
 
-// used does everything that a user can do with a file, and gives the first
-// refusal.
+// used calls everything that a user can call on a file, and returns the first refusal.
 func used(b *limits.Budget, data []byte) error {
 	return usedFrom(b, bytes.NewReader(data), int64(len(data)))
 }
@@ -127,8 +126,7 @@ func sound(f *gguf.File) error {
 	return nil
 }
 
-// likewise asks that metadata in Go slices makes the header that the file's own
-// arrays make.
+// likewise checks that metadata as Go slices gives the same header as the file's own arrays.
 func likewise(b *limits.Budget, f *gguf.File, meta []gguf.Entry) error {
 	o, err := f.Options(b)
 	if err != nil {
@@ -191,8 +189,7 @@ func list[T any](b *limits.Budget, a gguf.Array) (any, error) {
 	return out, nil
 }
 
-// walked reads an array by every iterator: one gives its elements, the others an
-// error, which is not the file's fault.
+// walked reads an array by every iterator: one gives its elements, and the others a usage error.
 func walked(b *limits.Budget, a gguf.Array) error {
 	note := func(err error) error {
 		if wire.ClassOf(err) == wire.Usage {

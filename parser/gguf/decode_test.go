@@ -197,7 +197,7 @@ func TestVerifyAnswersOnceAndFromManyGoroutines(t *testing.T) {
 	}
 }
 
-// A ceiling that ended one Verify does not end the next, under a larger one.
+// A Verify that ended at a ceiling succeeds later under a larger one.
 func TestVerifyMayBeRepeatedAfterALimit(t *testing.T) {
 	b := account(t, limits.Policy{})
 	f := open(t, seed(t, "findings.txt"), b)
@@ -209,7 +209,8 @@ func TestVerifyMayBeRepeatedAfterALimit(t *testing.T) {
 	}
 }
 
-// A vocabulary's table is given back; a window and the texts of findings stay.
+// The table of a vocabulary is returned to the account; a window and the texts of findings stay
+// charged.
 func TestVerifyReturnsMostOfItsMemory(t *testing.T) {
 	b := account(t, limits.Policy{})
 	f := open(t, vocabulary(150_000), b)

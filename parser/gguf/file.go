@@ -105,7 +105,7 @@ func (f *File) Findings() []tensor.Finding {
 }
 
 // Verify reads the elements of all arrays and the padding: texts must be UTF-8 without
-// NUL, truth values 0 or 1, padding zero. It adds findings about tokens that other
+// NUL, booleans 0 or 1, padding zero. It adds findings about tokens that other
 // readers reject or confuse. A second call returns the result of the first, unless that
 // was an error of the account or the reader.
 func (f *File) Verify(b *limits.Budget) error {

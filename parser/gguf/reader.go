@@ -122,7 +122,7 @@ func (r *reader) kind(what string) (Kind, error) {
 	return k, nil
 }
 
-// scalar reads the bits of a number or a truth value.
+// scalar reads the bits of a number or a boolean.
 func (r *reader) scalar(k Kind) (n uint64, err error) {
 	at := r.c.Off()
 	switch k.size() {

@@ -19,7 +19,7 @@ import (
 )
 
 // The output of gguf-py's reader for a file of its writer; see corpus/valid/gguf/generate.py.
-// Numbers stay text: an uint64 is no float64.
+// Numbers stay text, because a float64 does not hold every uint64.
 type reference struct {
 	Version    uint32
 	Big        bool

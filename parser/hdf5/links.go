@@ -166,7 +166,7 @@ func (d *decoder) sameOrdered(in *denseLinks, ids identifiers, kind byte, record
 	}
 	err := d.tree2(where, in.ordered, kind, func(int) int { return record }, func(p []byte) error {
 		if !ids[string(p[from:to])] {
-			return d.fail(where, d.c.Off(), errOrder.Errorf("the index by order leads to what the index by name does not have"))
+			return d.fail(where, d.c.Off(), errOrder.Errorf("the index by order has a member that the index by name does not have"))
 		}
 		delete(ids, string(p[from:to]))
 		return nil

@@ -117,7 +117,7 @@ func TestInvalidTypesAreRefused(t *testing.T) {
 	}
 }
 
-// Small deviations from the grammar, each in a header that is else right.
+// Small deviations from the grammar, each in an otherwise valid header.
 func TestTheGrammarIsExact(t *testing.T) {
 	good := `{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }`
 	if _, err := decode(t, array(1, good, 4)); err != nil {
@@ -242,7 +242,7 @@ func TestBodyGivesTheDataAndClosesNothing(t *testing.T) {
 	}
 }
 
-// Elements of no bytes are counted too.
+// Elements of zero bytes are counted too.
 func TestTheNumberOfElementsMustFitWhateverTheirSize(t *testing.T) {
 	for shape, ok := range map[string]bool{"(4611686018427387904,)": true, "(4611686018427387904, 4)": false, "(4611686018427387904, 0, 4)": false} {
 		if _, err := decode(t, array(1, header("'|V0'", shape), 0)); (err == nil) != ok {

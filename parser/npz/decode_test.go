@@ -306,7 +306,7 @@ func TestDeclaredSizesCostNothing(t *testing.T) {
 	}
 }
 
-// Zeros deflate as far as DEFLATE can go, and are honest.
+// Zeros reach the highest ratio of DEFLATE, and are accepted.
 func TestZerosMayBeCompressed(t *testing.T) {
 	raw, err := os.ReadFile("../../corpus/valid/npz/zeros.npz")
 	if err != nil {

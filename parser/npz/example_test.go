@@ -14,8 +14,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// Any archive of arrays is read, whoever wrote it; here it is the standard
-// library. Decode reads directory and headers, Body inflates.
+// Archives of other writers are read; this one is from the standard library. Decode reads directory
+// and headers, Body inflates.
 func Example() {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()

@@ -10,8 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/npz"
 )
 
-// Arrays of a published archive, Gemma Scope, hold the bytes that the slice
-// beside them says they hold.
+// Arrays of a published archive, Gemma Scope, have the bytes that are listed beside the slice.
 func TestGemmaScopeReadsAsItsReference(t *testing.T) {
 	raw := fixtures.Read(t, "npz/gemma_scope_small.npz")
 	want := reference(t, fixtures.Read(t, "npz/gemma_scope_reference.bin"))

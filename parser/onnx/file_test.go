@@ -95,7 +95,7 @@ func TestTypesAreTheSameInBothForms(t *testing.T) {
 	}
 }
 
-// External data are read once their folder is known, and not before.
+// External data is read only after the folder is known.
 func TestExternalData(t *testing.T) {
 	b, m := decode(t, "outside.onnx")
 	for i := range m.Tensors() {

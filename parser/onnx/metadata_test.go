@@ -20,7 +20,7 @@ func TestLiteralsRunNothing(t *testing.T) {
 	}
 }
 
-// Entries of external data that no tensor can have are not kept.
+// Unknown entries of external data are not kept.
 func TestKeysOfExternalDataAreBounded(t *testing.T) {
 	a := newArray(nil)
 	for range 1000 {

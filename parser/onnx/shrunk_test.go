@@ -23,7 +23,7 @@ func (s *shrinking) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(s.data[:s.end]).ReadAt(p, off)
 }
 
-// Of a file that became shorter, each tensor reads as before or ends as truncated.
+// After a file became shorter, each tensor is read as before or ends as truncated.
 func TestAFileThatShrinksIsTruncated(t *testing.T) {
 	truncated := 0
 	for _, s := range corpus.Valid("onnx") {
@@ -66,8 +66,8 @@ func TestAFileThatShrinksIsTruncated(t *testing.T) {
 	}
 }
 
-// Of a file of which a byte changed after it was decoded, each tensor is refused or read: with as
-// many bytes as it has elements.
+// After a byte of a decoded file has changed, each tensor is refused or read with the right number
+// of bytes.
 func TestAFileThatChangesIsRefusedOrRead(t *testing.T) {
 	for _, s := range corpus.Valid("onnx") {
 		b := limits.Policy{}.Budget(t.Context())

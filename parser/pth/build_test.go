@@ -167,8 +167,8 @@ func stateDict(weights []weight) []byte {
 	return p.Bytes()
 }
 
-// archive lays weights out as torch.save does. Storages are holes, their
-// checksums those of nothing.
+// archive lays weights out as torch.save does. Storages are holes, with the checksums of empty
+// data.
 func archive(weights []weight) *hollow {
 	h := &hollow{}
 	var dir bytes.Buffer

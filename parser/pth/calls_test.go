@@ -149,7 +149,7 @@ func TestEveryArgumentOfACallIsChecked(t *testing.T) {
 	}
 }
 
-// Persistent ids that the machine would not let through.
+// Persistent ids that the machine itself would refuse.
 func TestEveryPersistentIDIsChecked(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
@@ -188,7 +188,7 @@ func TestEveryPersistentIDIsChecked(t *testing.T) {
 	}
 }
 
-// States of tensors that the machine would not let through.
+// States of tensors that the machine itself would refuse.
 func TestEveryStateIsChecked(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
@@ -249,7 +249,7 @@ func TestFloatsAreWrittenAsPythonDoes(t *testing.T) {
 	}
 }
 
-// Different places never have one exact name.
+// Different places have different exact names.
 func TestExactNamesAreInjective(t *testing.T) {
 	var steps []step
 	for _, text := range []string{"", "a", ".", "a.b", `\`, `a\.b`, "[0]", "@a", "0", `\\`, "]"} {
@@ -278,7 +278,7 @@ func TestExactNamesAreInjective(t *testing.T) {
 	}
 }
 
-// A name is charged before it is made, and never more than it was charged.
+// A name is charged before it is built, and is never longer than its charge.
 func TestNamesAreChargedInFull(t *testing.T) {
 	for _, p := range []path{{{kind: stepKey, text: `.\[@`}}, {{kind: stepIndex, n: -1 << 63}, {kind: stepAttr, text: "@@@"}}, {{kind: stepOther, text: ""}}} {
 		for _, f := range []func(*walker) (string, error){(*walker).plainName, (*walker).exactName} {

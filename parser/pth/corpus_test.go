@@ -77,7 +77,7 @@ func shown(t testing.TB, f *pth.File, b *limits.Budget) map[string]string {
 	return out
 }
 
-// Honest files that torch no longer writes say what they must.
+// Files of forms that torch no longer writes have the right tensors.
 func TestOldAndRareCheckpointsAreRead(t *testing.T) {
 	const square = "F32 [2 2] little 0000803f000000400000404000008040"
 	const bigSquare = "F32 [2 2] big 3f800000400000004040000040800000"
@@ -130,7 +130,7 @@ func TestOldAndRareCheckpointsAreRead(t *testing.T) {
 	}
 }
 
-// Tensors of one storage say so; views that change the bytes do not share them.
+// Tensors of one storage state that they share it; views that change the bytes do not.
 func TestSharedStoragesHaveOneName(t *testing.T) {
 	storages := func(name string) map[string][]string {
 		f, _ := decode(t, checkpoint(t, name))

@@ -8,9 +8,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 )
 
-// Inspecting reads the first bytes, the end records, the directory, each local
-// header with the descriptor before it, the small records and the pickle:
-// nothing of a storage but what lies in the reach of a header.
+// Inspecting reads the first bytes, the end records, the directory, each local header with the
+// descriptor before it, the small records and the pickle. Of a storage it reads only bytes next to
+// a header.
 func TestDecodeReadsNoStorage(t *testing.T) {
 	weights := resnet(1)
 	h := archive(weights)

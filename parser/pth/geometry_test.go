@@ -13,8 +13,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A view is accepted exactly if each of its elements lies in the storage: the
-// small ones are counted out.
+// A view is accepted exactly if each of its elements is inside the storage; small views are checked
+// element by element.
 func TestViewsAreProvenElementByElement(t *testing.T) {
 	const count = 6
 	for offset := int64(-1); offset <= count+1; offset++ {
@@ -57,8 +57,8 @@ func dense2(v view) bool {
 	return true
 }
 
-// Pairs of 4-bit floats become elements where a row of them is one, and keep
-// torch's type where it is not.
+// Pairs of 4-bit floats become elements if their rows are contiguous, and keep torch's type
+// otherwise.
 func TestPairsOfFloatsBecomeElements(t *testing.T) {
 	for _, c := range []struct {
 		view view

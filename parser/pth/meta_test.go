@@ -138,7 +138,7 @@ func words(list ...byte) string {
 	return out.String()
 }
 
-// Metadata can be left at any entry.
+// The iteration over metadata can stop at any entry.
 func TestMetadataIterationMayStopAnywhere(t *testing.T) {
 	for _, name := range []string{"checkpoint.pt", "quantized-channel-qint8.pt", "torch-values.pt", "numpy.pt", "sparse-coo.pt"} {
 		f, _ := decode(t, checkpoint(t, name))

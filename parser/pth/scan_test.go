@@ -166,7 +166,7 @@ func TestScanAcceptsWhatTorchWrote(t *testing.T) {
 	}
 }
 
-// A tighter account ends a scan as a limit, at any place.
+// A smaller account ends a scan with class limit, at any place.
 func TestScanKeepsToItsAccount(t *testing.T) {
 	for _, name := range []string{"checkpoint.pt", "checkpoint-legacy.pt"} {
 		data := checkpoint(t, name)

@@ -105,7 +105,7 @@ func TestTensorsInUnknownObjectsAreFound(t *testing.T) {
 	}
 }
 
-// Objects that hold each other in all ways are walked as long as the account says.
+// Cyclic objects are walked until the account ends the walk.
 func TestObjectsWithinEachOtherEnd(t *testing.T) {
 	var text strings.Builder
 	const n = 40

@@ -130,7 +130,7 @@ func TestErrorsOfASetNameTheFile(t *testing.T) {
 	}
 }
 
-// denied is a folder whose files cannot be opened, nor looked at where asked.
+// denied is a folder whose files cannot be opened and, if set, cannot be examined.
 type denied struct {
 	fstest.MapFS
 	err error

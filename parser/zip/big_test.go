@@ -42,7 +42,7 @@ func (h holed) ReadAt(p []byte, off int64) (int, error) {
 //	torch.save({'a': torch.zeros(2**32+5, dtype=torch.uint8), 'b': torch.ones(7),
 //	    'c': torch.zeros(0), 'd': torch.ones(3)}, 'big.pt')
 //
-// Beyond 4 GiB its local headers hold a ZIP64 field with the offset alone.
+// Beyond 4 GiB its local headers hold a ZIP64 field that has only the offset.
 func overFourGiB(t testing.TB) holed {
 	t.Helper()
 	head, err := os.ReadFile("testdata/over-4gib.head")
@@ -72,7 +72,7 @@ func TestACheckpointOverFourGiBIsRead(t *testing.T) {
 	}
 }
 
-// Beyond 4 GiB each statement of size and offset is still held to the others.
+// Beyond 4 GiB, statements of sizes and offsets are still compared with each other.
 func TestAnOffsetBeyondFourGiBIsChecked(t *testing.T) {
 	f := overFourGiB(t)
 	for _, c := range []struct {

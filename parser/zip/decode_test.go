@@ -110,8 +110,8 @@ func TestAHundredThousandMembersCostLittle(t *testing.T) {
 	}
 }
 
-// Names that differ in case alone must not make the search for duplicates slow:
-// in steps it costs what other names cost.
+// Names that differ only in case do not make the search for duplicates slow: it takes the same
+// steps as for other names.
 func TestNamesThatDifferOnlyInCaseAreAnOption(t *testing.T) {
 	const letters = 12
 	name := func(i int) string {
@@ -179,8 +179,7 @@ func TestTheLargestCountMayBeStatedWithoutZip64(t *testing.T) {
 	}
 }
 
-// A directory in another order than the file is unusual, and no two readers
-// disagree about it.
+// A directory in another order than the file is unusual, but all readers agree about it.
 func TestTheDirectoryMayHaveItsOwnOrder(t *testing.T) {
 	data := plain(3)
 	at := bytes.Index(data, []byte("PK\x01\x02"))
@@ -228,7 +227,7 @@ func TestDeclaredSizesCostNothing(t *testing.T) {
 	}
 }
 
-// A reader's own error comes out as it is; a file shorter than said is truncated.
+// An error of the reader is returned unchanged; a file shorter than its stated size is truncated.
 func TestErrorsOfTheReaderKeepTheirClass(t *testing.T) {
 	data := build(t, 3, numbered, []byte("some data"), stdzip.Deflate)
 	for n := range data {
@@ -252,7 +251,7 @@ func TestACancelledOperationStops(t *testing.T) {
 	}
 }
 
-// Each charge of Decode that does not fit ends it as class limit.
+// Each charge of Decode that does not fit ends it with class limit.
 func TestEachChargeCanBeTheLast(t *testing.T) {
 	reversed := plain(40)
 	at := bytes.Index(reversed, []byte("PK\x01\x02"))

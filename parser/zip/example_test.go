@@ -12,8 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
-// Decode proves that an archive has one reading; bytes that belong
-// to nothing are enough to refuse it.
+// Decode refuses an archive with bytes that belong to no member, because readers could differ about
+// them.
 func Example() {
 	b := limits.Policy{}.Budget(context.Background())
 	defer b.Close()

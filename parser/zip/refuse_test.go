@@ -53,8 +53,7 @@ func TestSmallRefusals(t *testing.T) {
 	}
 }
 
-// Flag 8 asks for a descriptor behind the data, whatever the headers say of the
-// sizes and however long the data are.
+// Flag 8 requires a descriptor after the data, whatever the sizes in the headers are.
 func TestFlag8AsksForADescriptor(t *testing.T) {
 	for _, keys := range []string{"", " l.crc=0", " l.crc=0 l.csize=0 l.usize=0", " zip64=local", " zip64=yes", " zip64=yes l.crc=0", " c.flags=0", " l.flags=0"} {
 		for n := range 32 {

@@ -159,7 +159,7 @@ func TestAStreamStopsWhenTheOperationEnds(t *testing.T) {
 	}
 }
 
-// noise is bytes that deflate no further.
+// noise returns bytes that do not compress.
 func noise(n int) []byte {
 	p := make([]byte, n)
 	x := uint32(1)
@@ -203,7 +203,7 @@ func (r *turning) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(r.data).ReadAt(p, off)
 }
 
-// One Peeker serves all members with one set of buffers, and proves nothing.
+// One Peeker reads all members with one set of buffers, and verifies nothing.
 func TestAPeekerReadsBeginnings(t *testing.T) {
 	data := build(t, 5, numbered, lorem, stdzip.Deflate)
 	data = append([]byte(nil), data...)
@@ -240,7 +240,7 @@ func TestAPeekerReadsBeginnings(t *testing.T) {
 	}
 }
 
-// Zeros deflate 1,027 times, which is honest up to 64 MiB; past that the policy
+// Zeros compress by a factor of 1,027, which is accepted up to 64 MiB; beyond that the policy
 // decides.
 func TestZerosMayInflateUpTo64MiB(t *testing.T) {
 	for _, c := range []struct {

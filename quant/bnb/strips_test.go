@@ -18,9 +18,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/bnb"
 )
 
-// A packed weight whose columns are rows, larger than what is held, is quantized
-// in strips as its numbers are: the same bytes as of a file that holds them, in
-// less memory than its codes take.
+// A packed, transposed weight that is too large to hold is quantized in strips: the bytes are those
+// of the decoded file, with less memory than its codes take.
 func TestStripsOfColumnsAreQuantizedAsTheWhole(t *testing.T) {
 	if effort.Race || testing.Short() {
 		t.Skip("much arithmetic")

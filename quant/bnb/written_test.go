@@ -275,7 +275,7 @@ func skipped(t *testing.T, m tensor.Model) []string {
 	return config.Skip
 }
 
-// A head that is tied is in no file, and in some types called as no other is.
+// A tied head is in no file, and some types give it an unusual name.
 func TestATiedHeadIsListedAsSkipped(t *testing.T) {
 	const layer = "model.layers.0.attn.Wo.weight"
 	m := converttest.Source(t, map[string][]float32{layer: converttest.Wave(16)}, map[string][]int64{layer: {4, 4}})
@@ -284,8 +284,8 @@ func TestATiedHeadIsListedAsSkipped(t *testing.T) {
 	}
 }
 
-// transformers 5 makes three linear modules of torch's in_proj_weight in some classes: their numbers are
-// not quantized, and a name that others end with is not theirs.
+// In some classes, transformers 5 splits torch's in_proj_weight into three linear modules: their
+// numbers are not quantized, and a pattern that also matches other modules is not used for them.
 func TestPartsOfAnInputProjectionAreNotQuantized(t *testing.T) {
 	const in, other = "vision_model.transformer.resblocks.0.attn.in_proj_weight", "model.layers.0.self_attn.q_proj.weight"
 	m := converttest.WithConfig(converttest.Source(t, map[string][]float32{in: converttest.Wave(48), other: converttest.Wave(16)}, map[string][]int64{in: {12, 4}, other: {4, 4}}), `{"model_type": "step3p7"}`)

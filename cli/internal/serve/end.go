@@ -50,7 +50,7 @@ func (v *server) closeHTTP(h *http.Server) {
 	ctx, stop := context.WithTimeout(context.Background(), run.CutTime/4)
 	defer stop()
 	if h.Shutdown(ctx) != nil {
-		v.log.Warn("clients are cut that do not send, or do not read their answers")
+		v.log.Warn("clients that do not send, or do not read their answers, are disconnected")
 		_ = h.Close() // the listener is closed already
 	}
 }

@@ -104,7 +104,7 @@ func readTokens(text string) (list []string, err error) {
 		case comment || strings.Trim(line, " \t") == "":
 			continue
 		case strings.ContainsAny(line, " \t"):
-			return nil, fmt.Errorf("line %d has white space: give one token a line, and begin a comment with #", n)
+			return nil, fmt.Errorf("line %d has white space: write one token per line, and begin a comment with #", n)
 		case strings.IndexFunc(line, func(c rune) bool { return c > '~' }) >= 0:
 			return nil, fmt.Errorf("line %d has a character that is not ASCII", n)
 		case len(line) < minToken:

@@ -89,7 +89,7 @@ func slicesOf(n int) []float32 {
 	return list
 }
 
-// A matrix of a million weights is read, or refused by the account, and never for long.
+// A matrix of a million weights is read, or refused by the account, in bounded time.
 func TestAMatrixOfAMillionEntries(t *testing.T) {
 	names := make([]string, effort.Of(100_000, 1_000_000))
 	for i := range names {
