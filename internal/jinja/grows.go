@@ -87,7 +87,7 @@ func (g *growth) report(off int32, text string) {
 func (g *growth) give(name string, b extent) {
 	old, known := g.bounds[name]
 	now := old.or(b)
-	if now == old && known {
+	if now == old && known || g.j.err != nil { // an error stays: a later charge that fits must not hide it
 		return
 	}
 	if !known {
@@ -110,7 +110,7 @@ func (g *growth) give(name string, b extent) {
 func (g *growth) number(name string) int {
 	i, ok := g.names[name]
 	if !ok {
-		if len(g.names) == maxGrown {
+		if len(g.names) == maxGrown || g.j.err != nil {
 			return -1
 		}
 		if g.j.err = g.j.b.Hold(nameCost + int64(len(name))); g.j.err != nil {
@@ -329,7 +329,7 @@ func (g *growth) persists(in *nameSet) bool {
 
 // part notes that a name is a part of a value.
 func (g *growth) part(name string) {
-	if g.over[name] {
+	if g.over[name] || g.j.err != nil {
 		return
 	}
 	if g.j.err = g.j.b.Hold(nameCost); g.j.err == nil {

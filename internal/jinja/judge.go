@@ -110,6 +110,9 @@ func (j *judge) collect(i int32) {
 }
 
 func (j *judge) defineMacro(name string, i int32) {
+	if j.err != nil {
+		return
+	}
 	if j.err = j.b.Hold(nameCost); j.err != nil {
 		return
 	}
@@ -117,8 +120,9 @@ func (j *judge) defineMacro(name string, i int32) {
 	if before > 0 {
 		number += j.defs[before-1].number
 	}
-	j.defs, j.err = limits.Append(j.b, j.defs, definition{i, before, number})
-	j.macros[name] = int32(len(j.defs))
+	if j.defs, j.err = limits.Append(j.b, j.defs, definition{i, before, number}); j.err == nil {
+		j.macros[name] = int32(len(j.defs))
+	}
 }
 
 func (j *judge) append(to []int32, i int32) []int32 {
