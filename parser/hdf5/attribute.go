@@ -213,20 +213,23 @@ func (d *decoder) keepAttributes(o *object, l link) error {
 
 // saysBFloat16 reports whether an attribute says, as Keras does, that elements of two bytes are
 // bfloat16.
-func (o *object) saysBFloat16() bool {
+func (o *object) saysBFloat16() (bool, error) {
 	if o.typ.size != 2 {
-		return false
+		return false, nil
 	}
 	for _, t := range o.texts {
 		var p [16]byte
 		if t.Name != "dtype" || t.Bytes.Size() > int64(len(p)) {
 			continue
 		}
-		if wire.ReadFull(t.Bytes, p[:t.Bytes.Size()], 0) == nil && beforeNUL(p[:]) == "bfloat16" {
-			return true
+		if err := wire.ReadFull(t.Bytes, p[:t.Bytes.Size()], 0); err != nil {
+			return false, err
+		}
+		if beforeNUL(p[:]) == "bfloat16" {
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 // denseAttributes reads the attributes of an object that are stored in a heap.

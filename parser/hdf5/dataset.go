@@ -280,7 +280,9 @@ func (d *decoder) dataset(o *object) error {
 		s.fill = o.oldFill
 	}
 	if s.typ.class == classOpaque {
-		if !o.saysBFloat16() {
+		if says, err := o.saysBFloat16(); err != nil {
+			return err
+		} else if !says {
 			return errFeature.Errorf("bytes without a type")
 		}
 		t := *s.typ
