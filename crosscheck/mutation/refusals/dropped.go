@@ -5,10 +5,12 @@ import (
 	"go/ast"
 	"go/token"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,15 +36,21 @@ func targetOf(pkg string) string {
 	return ""
 }
 
-// droppedPackage is the package that decides whether a condition that refuses still does.
+// droppedPackage is the package that decides whether a condition that refuses still does. It is
+// asked only where the condition is true, and then says so on its output, among the names of the
+// seeds: another seed cannot notice that the condition is gone.
 const droppedPackage = `package dropped
 
 import (
 	"os"
 	"strconv"
+	"syscall"
 )
 
-var chosen = -1
+var (
+	chosen = -1
+	says   = os.Getenv("REACHED_SAYS") != ""
+)
 
 func init() {
 	if n, err := strconv.Atoi(os.Getenv("DROPPED")); err == nil {
@@ -50,7 +58,12 @@ func init() {
 	}
 }
 
-func On(n int) bool { return n == chosen }
+func On(n int) bool {
+	if says {
+		syscall.Write(1, []byte("\n=== REACHED "+strconv.Itoa(n)+"\n"))
+	}
+	return n == chosen
+}
 `
 
 // A drop is a condition whose only effect is a refusal.
@@ -144,12 +157,17 @@ func noticed(root string, count int, seed string, only []string) error {
 	for _, p := range list {
 		pkg := strings.TrimPrefix(p.Path, module+"/")
 		chosen := choose(all, pkg, count, seed)
-		if out, err := runDropped(root, binary, targetOf(pkg), -1); err != nil {
+		out, err := runDropped(root, binary, targetOf(pkg), -1)
+		if err != nil {
 			return fmt.Errorf("%s fails with every refusal in place: %w\n%s", targetOf(pkg), err, tail(out))
 		}
+		seeds := seedsOf(out)
 		n := 0
 		for _, id := range chosen {
-			if _, err := runDropped(root, binary, targetOf(pkg), id); err != nil {
+			if slices.ContainsFunc(patterns(seeds[id]), func(run string) bool {
+				_, err := runDropped(root, binary, run, id)
+				return err != nil
+			}) {
 				n++
 			} else {
 				missed = append(missed, all[id])
@@ -183,8 +201,52 @@ func choose(all []*drop, pkg string, count int, seed string) (ids []int) {
 	return ids
 }
 
-func runDropped(root, binary, target string, id int) ([]byte, error) {
-	cmd := exec.Command(binary, "-test.run", target, "-test.short", "-test.failfast", "-test.timeout", "2m")
+// seedsOf reads from the output of targets which seeds come to each refusal: TARGET/SEED, or
+// TARGET alone for what it does before its seeds.
+func seedsOf(out []byte) map[int]map[string]bool {
+	of, test := map[int]map[string]bool{}, ""
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimSuffix(line, "\n")
+		for _, begin := range []string{"=== RUN   ", "=== CONT  ", "=== NAME  "} {
+			if name, ok := strings.CutPrefix(line, begin); ok {
+				test = name
+			}
+		}
+		n, err := strconv.Atoi(strings.TrimPrefix(line, "=== REACHED "))
+		if err != nil || !strings.HasPrefix(line, "=== REACHED ") || test == "" {
+			continue
+		}
+		if of[n] == nil {
+			of[n] = map[string]bool{}
+		}
+		of[n][test] = true
+	}
+	return of
+}
+
+// patterns are those that run seeds, one for each target.
+func patterns(seeds map[string]bool) (list []string) {
+	byTarget := map[string][]string{}
+	for name := range seeds {
+		target, seed, _ := strings.Cut(name, "/")
+		byTarget[target] = append(byTarget[target], regexp.QuoteMeta(seed))
+	}
+	for _, target := range slices.Sorted(maps.Keys(byTarget)) {
+		run := "^" + target + "$"
+		if names := byTarget[target]; !slices.Contains(names, "") {
+			slices.Sort(names)
+			run += "/^(" + strings.Join(names, "|") + ")$"
+		}
+		list = append(list, run)
+	}
+	return list
+}
+
+func runDropped(root, binary, run string, id int) ([]byte, error) {
+	cmd := exec.Command(binary, "-test.run", run, "-test.short", "-test.failfast", "-test.timeout", "2m", "-test.parallel", "1")
 	cmd.Dir, cmd.Env = filepath.Join(root, "fuzz"), append(os.Environ(), "DROPPED="+strconv.Itoa(id), "GOMEMLIMIT=2GiB")
+	if id < 0 {
+		cmd.Args, cmd.Env = append(cmd.Args, "-test.v", "-test.timeout", "20m"), append(cmd.Env, "REACHED_SAYS=1")
+	}
 	return cmd.CombinedOutput()
 }

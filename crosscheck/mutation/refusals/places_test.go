@@ -150,3 +150,14 @@ func TestReasonsNameTests(t *testing.T) {
 		t.Errorf("%d reasons name a test", named)
 	}
 }
+
+// A refusal is looked for by the seeds that come to it, by target.
+func TestARefusalIsLookedForByItsSeeds(t *testing.T) {
+	out := "=== RUN   FuzzA\n\n=== REACHED 3\n=== RUN   FuzzA/seed#1\n\n=== REACHED 7\n\n=== REACHED 7\n=== RUN   FuzzA/a.b\n\n=== REACHED 7\n=== RUN   FuzzB/seed#1\n\n=== REACHED 7\n=== REACHED x\n--- PASS: FuzzB\n"
+	seeds := seedsOf([]byte(out))
+	for id, want := range map[int][]string{3: {"^FuzzA$"}, 7: {`^FuzzA$/^(a\.b|seed#1)$`, "^FuzzB$/^(seed#1)$"}, 8: nil} {
+		if got := patterns(seeds[id]); !slices.Equal(got, want) {
+			t.Errorf("%d: %q, not %q", id, got, want)
+		}
+	}
+}
