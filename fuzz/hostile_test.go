@@ -1,10 +1,13 @@
 package fuzz_test
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +23,34 @@ type outcome struct {
 	Class  string
 	Offset int64
 	Axis   string
+}
+
+// causesFile says by which rule each hostile file is refused or, where a refusal has none, for
+// which cause: another check that comes to the same class at the same place is another reading.
+const causesFile = "testdata/causes.txt"
+
+const causesHead = "# By which rule each hostile file of the corpus is refused or, where the refusal has none, for which cause:\n" +
+	"# go test ./fuzz -run EachHostileFile -update writes it. A line changes only with a reason, in the commit.\n"
+
+var readCauses = sync.OnceValues(func() (map[string]string, error) {
+	text, err := os.ReadFile(causesFile)
+	causes := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if name, cause, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok {
+			causes[name] = cause
+		}
+	}
+	return causes, err
+})
+
+func causeOf(err error) string {
+	if rule := wire.RuleOf(err); rule != "" {
+		return rule
+	}
+	if cause, ok := errors.AsType[*wire.Cause](err); ok {
+		return cause.Error()
+	}
+	return axis(err)
 }
 
 func outcomeOf(err error) outcome { return outcome{wire.ClassOf(err).String(), offset(err), axis(err)} }
@@ -53,6 +84,15 @@ func (file file) answers(t testing.TB, f format) {
 	if diff := cmp.Diff(outcome{r.Expect, r.Offset, r.Axis}, outcomeOf(whole)); diff != "" {
 		t.Errorf("%s/%s: %v\n%s", f.name, file.name, whole, diff)
 	}
+	causes, err := readCauses()
+	if err != nil && !*update {
+		t.Error(err)
+	}
+	if name, cause := f.name+"/"+file.name, causeOf(whole); *update {
+		causes[name] = cause
+	} else if causes[name] != cause {
+		t.Errorf("%s: refused by %q, and %s says %q: %v", name, cause, causesFile, causes[name], whole)
+	}
 	if r.Expect == "usage" { // no file, but what a person asks for
 		return
 	}
@@ -62,9 +102,26 @@ func (file file) answers(t testing.TB, f format) {
 }
 
 func TestEachHostileFileEndsWithItsClassAndOffset(t *testing.T) {
+	there := map[string]bool{}
 	for _, f := range formats {
 		for _, file := range hostile(t, f.name) {
+			there[f.name+"/"+file.name] = true
 			t.Run(f.name+"/"+file.name, func(t *testing.T) { file.answers(t, f) })
+		}
+	}
+	causes, _ := readCauses()
+	out := causesHead
+	for _, name := range slices.Sorted(maps.Keys(causes)) {
+		if !there[name] && !*update {
+			t.Errorf("%s names %s, which is no file of the corpus", causesFile, name)
+		}
+		if there[name] {
+			out += name + "\t" + causes[name] + "\n"
+		}
+	}
+	if *update {
+		if err := os.WriteFile(causesFile, []byte(out), 0o666); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
