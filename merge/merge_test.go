@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/internal/fixtures"
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/merge"
@@ -35,6 +36,7 @@ type models map[string][]fixtures.Tensor
 // run merges models of a recipe.
 func run(t *testing.T, files models, recipe string) (*merge.Merged, error) {
 	t.Helper()
+	ledger.Charges(t)
 	b := limits.Policy{}.Budget(t.Context())
 	t.Cleanup(b.Close)
 	r, err := merge.ReadRecipe(b, recipe)

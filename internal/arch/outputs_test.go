@@ -17,6 +17,7 @@ var otherWriters = map[string]string{
 	"cli/internal/term/tty_unix.go": "the terminal, which is no file",
 	"examples":                      "code for other modules, which cannot import an internal package",
 	"crosscheck":                    "tools of this tree that compare with other libraries",
+	"internal/ledger":               "files of this tree, for tests",
 	"fuzz/libfuzzer":                "a tool of this tree: seeds for a fuzzer",
 }
 

@@ -17,6 +17,7 @@ var otherReaders = map[string]string{
 
 	"internal/fixtures":  "files of this tree, for tests",
 	"internal/quanttest": "files of this tree, for tests",
+	"internal/ledger":    "files of this tree, for tests",
 	"internal/site":      "a tool of this tree: its documents",
 	"internal/skips":     "a tool of this tree: logs of tests",
 	"internal/spool":     "a file that it has open already",

@@ -1,4 +1,4 @@
-// Package corpustest holds a decoder to the hostile recipes of its format.
+// Package corpustest holds a decoder to the hostile recipes and the honest files of its format.
 package corpustest
 
 import (
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/faulty"
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
@@ -93,4 +95,81 @@ func (d Trickle) ReadAt(p []byte, off int64) (int, error) {
 		return 0, io.EOF
 	}
 	return copy(p[:min(len(p), 1)], d[off:]), nil
+}
+
+// maxPoints is how many charges or reads of a file are refused, one at a time.
+const maxPoints = 40
+
+// Accepted gives each honest file of the format, of which there are at least least, to the decoder:
+// at once and one byte at a time it is read whole, and charges what testdata/charges.txt says.
+// Where a charge is refused, that ends the reading as a limit, and where a read fails, its error does.
+// and an account of one step less than it takes is too small.
+func Accepted(t *testing.T, format string, least int, decode Decoder) {
+	list := corpus.Valid(format)
+	if len(list) < least {
+		t.Errorf("%d files", len(list))
+	}
+	for _, s := range list {
+		if len(s.Data) > 64<<10 {
+			continue
+		}
+		t.Run(s.Name, func(t *testing.T) {
+			ledger.Charges(t)
+			var policy []byte
+			if s.Recipe != nil {
+				policy = s.Recipe.Policy
+			}
+			read := func(r io.ReaderAt) error {
+				b := Account(t, policy)
+				verify, err := decode(b, r, int64(len(s.Data)))
+				if err == nil && verify != nil {
+					err = verify(b)
+				}
+				return err
+			}
+			for _, r := range []io.ReaderAt{bytes.NewReader(s.Data), Trickle(s.Data)} {
+				if err := read(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			each(func(n int) bool {
+				asked := 0
+				limitstest.Refuse(t, func(string, int64) bool { asked++; return asked == n })
+				err := read(bytes.NewReader(s.Data))
+				if asked >= n && !errors.Is(err, limits.ErrLimit) || asked < n && err != nil {
+					t.Errorf("charge %d of %d is refused: %v", n, asked, err)
+				}
+				return asked >= n
+			})
+			limitstest.Refuse(t, func(string, int64) bool { return false })
+			each(func(n int) bool {
+				r := failsAt{bytes.NewReader(s.Data), n, new(int)}
+				err := read(r)
+				if *r.reads >= n && !errors.Is(err, faulty.ErrDisk) || *r.reads < n && err != nil {
+					t.Errorf("read %d of %d fails: %v", n, *r.reads, err)
+				}
+				return *r.reads >= n
+			})
+		})
+	}
+}
+
+// each calls do with 1, 2 and so on, until it reports that there is no such point.
+func each(do func(n int) bool) {
+	for n := 1; n <= maxPoints && do(n); n++ {
+	}
+}
+
+// A failsAt is a file of which one read fails.
+type failsAt struct {
+	io.ReaderAt
+	at    int
+	reads *int
+}
+
+func (f failsAt) ReadAt(p []byte, off int64) (int, error) {
+	if *f.reads++; *f.reads == f.at {
+		return 0, faulty.ErrDisk
+	}
+	return f.ReaderAt.ReadAt(p, off)
 }

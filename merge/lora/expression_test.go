@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
@@ -25,6 +26,7 @@ func TestExpressionsFitAsPythonSays(t *testing.T) {
 		{`[^]a-c\d-]+|\bx\B.`, "def xy x.", "dae d-"},
 		{`(?:a|b|)*c{x}`, "abbac{x} c{x}", "cx"},
 	} {
+		ledger.Charges(t)
 		b := limits.Policy{}.Budget(t.Context())
 		w := b.Probe()
 		e, err := readExpression(w, c.text)
@@ -51,6 +53,7 @@ func TestExpressionsThatAreNotRead(t *testing.T) {
 		"(", "a)", "*a", "a**", "a{2}{3}", "^*", `\b+`, "a{3,2}", "[b-a]", `[a-\d]`, `[\d-a]`, "(?<=a*)b", "(?<=a|bc)d", "(?P<n>a)(?P<n>b)", "(?P<1>a)", "[a", `\`, `\q`, "(?", "(?<a)",
 		"(?i)a", "a{99999}", "a{3,99999999999}", "a{30000,20000}", `(a)\1`, "(?P<n>a)(?P=n)", "(?>a)", "a++", "(a)?(?(1)b)", "(?#a)b", "[[a]", "[a||b]", `\x41`, `[\b]`, "\u00e9", "a\n",
 	} {
+		ledger.Charges(t)
 		b := limits.Policy{}.Budget(t.Context())
 		if _, err := readExpression(b, text); !errors.Is(err, errExpression) {
 			t.Errorf("%q: %v", text, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/internal/fixtures"
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/merge/lora"
@@ -82,6 +83,7 @@ func TestAdaptersOfGGUF(t *testing.T) {
 		{"a weight that the base has not", keys(alpha), []fixtures.Tensor{whole("k.lora_a", "F32", 1, 3, 4), whole("k.lora_b", "F32", 2, 5, 3)}, "no tensor", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			ledger.Charges(t)
 			b := limits.Policy{}.Budget(t.Context())
 			t.Cleanup(b.Close)
 			l, e := whole("l.weight", "F32", 8, 5, 4), whole("token_embd.weight", "F32", 9, 7, 4)
@@ -119,6 +121,7 @@ func TestAdaptersOfGGUF(t *testing.T) {
 
 // llama-export-lora adds all adapters in float32: 256 + 1 + 1 in BF16 is 258, where 257 is no number of BF16.
 func TestGGUFIsRoundedOnce(t *testing.T) {
+	ledger.Charges(t)
 	b := limits.Policy{}.Budget(t.Context())
 	t.Cleanup(b.Close)
 	llama := gguf.Entry{Key: "general.architecture", Value: "llama"}
@@ -142,6 +145,7 @@ func TestGGUFIsRoundedOnce(t *testing.T) {
 
 // An adapter of PEFT does not fit a GGUF model, whose names are others.
 func TestContainersThatDoNotFit(t *testing.T) {
+	ledger.Charges(t)
 	b := limits.Policy{}.Budget(t.Context())
 	t.Cleanup(b.Close)
 	base := ggufFile(t, b, nil, fixtures.Whole("l.weight", "F32", 8, 5, 4))

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/internal/fixtures"
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/merge/lora"
@@ -41,6 +42,7 @@ func (f folder) open(t *testing.T, b *limits.Budget, name, config string) tensor
 // merge merges adapters of weight 1.
 func merge(t *testing.T, base folder, adapters ...folder) (*lora.Merged, *limits.Budget, error) {
 	t.Helper()
+	ledger.Charges(t)
 	b := limits.Policy{}.Budget(t.Context())
 	t.Cleanup(b.Close)
 	var list []lora.Adapter
@@ -363,6 +365,7 @@ func (r countedReader) ReadAt(p []byte, off int64) (int, error) {
 // however many adapters there are, and not for each piece.
 func TestMatricesOfManyAdaptersAreReadOnce(t *testing.T) {
 	const out, in, adapters = 300, 400, 5
+	ledger.Charges(t)
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	reads := 0

@@ -1,0 +1,18 @@
+package npy_test
+
+import (
+	"io"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/corpustest"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/npy"
+)
+
+// What honest files charge is written down, and no charge or read that fails is passed over.
+func TestHonestFilesChargeWhatIsWritten(t *testing.T) {
+	corpustest.Accepted(t, "npy", 40, func(b *limits.Budget, r io.ReaderAt, size int64) (func(*limits.Budget) error, error) {
+		_, err := npy.Decode(b, r, size)
+		return nil, err
+	})
+}

@@ -1,0 +1,21 @@
+package npz_test
+
+import (
+	"io"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/corpustest"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/npz"
+)
+
+// What honest files charge is written down, and no charge or read that fails is passed over.
+func TestHonestFilesChargeWhatIsWritten(t *testing.T) {
+	corpustest.Accepted(t, "npz", 8, func(b *limits.Budget, r io.ReaderAt, size int64) (func(*limits.Budget) error, error) {
+		f, err := npz.Decode(b, r, size)
+		if err != nil {
+			return nil, err
+		}
+		return f.Verify, nil
+	})
+}

@@ -1,0 +1,21 @@
+package onnx_test
+
+import (
+	"io"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/corpustest"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/onnx"
+)
+
+// What honest files charge is written down, and no charge or read that fails is passed over.
+func TestHonestFilesChargeWhatIsWritten(t *testing.T) {
+	corpustest.Accepted(t, "onnx", 3, func(b *limits.Budget, r io.ReaderAt, size int64) (func(*limits.Budget) error, error) {
+		f, err := onnx.Decode(b, r, size)
+		if err != nil {
+			return nil, err
+		}
+		return f.Verify, nil
+	})
+}

@@ -1,0 +1,21 @@
+package pth_test
+
+import (
+	"io"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/corpustest"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
+)
+
+// What honest files charge is written down, and no charge or read that fails is passed over.
+func TestHonestFilesChargeWhatIsWritten(t *testing.T) {
+	corpustest.Accepted(t, "pth", 60, func(b *limits.Budget, r io.ReaderAt, size int64) (func(*limits.Budget) error, error) {
+		f, err := pth.Decode(b, r, size)
+		if err != nil {
+			return nil, err
+		}
+		return f.Verify, nil
+	})
+}

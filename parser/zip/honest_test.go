@@ -1,0 +1,21 @@
+package zip_test
+
+import (
+	"io"
+	"testing"
+
+	"github.com/anamnesis-go/anamnesis/internal/corpustest"
+	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/zip"
+)
+
+// What honest files charge is written down, and no charge or read that fails is passed over.
+func TestHonestFilesChargeWhatIsWritten(t *testing.T) {
+	corpustest.Accepted(t, "zip", 8, func(b *limits.Budget, r io.ReaderAt, size int64) (func(*limits.Budget) error, error) {
+		f, err := zip.Decode(b, r, size, zip.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return f.Verify, nil
+	})
+}
