@@ -166,12 +166,15 @@ func TestAFailedReadLeavesNoBytesBehind(t *testing.T) {
 			t.Errorf("%d bytes at %d: %v", n, at, err)
 		}
 	}
+	const far = wire.Chunk + 5000
 	see(0, 100, false)
-	see(5000, 51, true)  // one byte more than there is
-	see(0, 100, false)   // not the bytes at 5000
-	see(5000, 50, false) // those that there are, although what was read ahead of them failed
+	for range 2 { // the second time into the buffer that has the window
+		see(far, 51, true) // one byte more than there is
+		see(0, 100, false) // not the bytes behind it
+	}
+	see(far, 50, false) // those that there are, although what was read ahead of them failed
 	broken = false
-	see(5000, 51, false)
+	see(far, 51, false)
 }
 
 // A reader that gives nothing is asked a hundred times, and anew after each byte.
@@ -290,6 +293,61 @@ func TestStringsThatDoNotFitAreLimits(t *testing.T) {
 			_, err := c.String(n)
 			if short := n <= wire.Chunk; short && (err == nil) != (extra == 1) || !short && err == nil || err != nil && (!errors.Is(err, limits.ErrLimit) || c.Off() != 0) {
 				t.Errorf("%d bytes, %d to spare: %v, at %d", n, extra-1, err, c.Off())
+			}
+		}
+	}
+}
+
+// A buffer is filled piece by piece: the account is asked before each, and an error of a reader ends
+// it. Nothing is asked for an empty one.
+func TestPiecesAreReadInOrder(t *testing.T) {
+	const piece = 64 << 10
+	file := pattern(3*piece + 10)
+	for _, n := range []int{0, 1, piece - 1, piece, piece + 1, 2*piece + 9} {
+		r := &counter{r: bytes.NewReader(file)}
+		p := make([]byte, n)
+		if err := wire.ReadInPieces(limitstest.Open(t, limits.Policy{}), r, p, 7); err != nil || !bytes.Equal(p, file[7:7+n]) || r.reads != int64((n+piece-1)/piece) {
+			t.Errorf("%d bytes: %d reads, %v", n, r.reads, err)
+		}
+		for at := 0; at < n; at += piece {
+			failing := readerFunc(func(p []byte, off int64) (int, error) {
+				if off >= int64(7+at) {
+					return 0, faulty.ErrDisk
+				}
+				return copy(p, file[off:]), nil
+			})
+			if err := wire.ReadInPieces(limitstest.Open(t, limits.Policy{}), failing, p, 7); !errors.Is(err, faulty.ErrDisk) {
+				t.Errorf("%d bytes fail at %d: %v", n, at, err)
+			}
+		}
+		closed := limits.Policy{}.Budget(t.Context())
+		closed.Close()
+		r.reads = 0
+		if err := wire.ReadInPieces(closed, r, p, 7); (err != nil) != (n > 0) || r.reads != 0 {
+			t.Errorf("%d bytes of an account that is closed: %d reads, %v", n, r.reads, err)
+		}
+	}
+	c := open(t, readerFunc(func([]byte, int64) (int, error) { return 0, faulty.ErrDisk }), 1<<20)
+	if _, err := c.Bytes(wire.Chunk + 1); !errors.Is(err, faulty.ErrDisk) || c.Off() != 0 {
+		t.Errorf("%v, at %d", err, c.Off())
+	}
+	b := limitstest.Open(t, limits.Policy{MaxTotalBytes: 100})
+	small := wire.NewCursor(b, "test", zeros{}, 1<<20)
+	if _, err := small.View(1); !errors.Is(err, limits.ErrLimit) {
+		t.Errorf("a window that does not fit: %v", err)
+	}
+}
+
+// A map of characters is longer than its table, for every table and size near each other.
+func TestTablesAreShorterThanTheirMap(t *testing.T) {
+	for _, table := range []uint64{0, 1, 5, 256, 1 << 24, 1<<32 - 1} {
+		head := []byte{byte(table), byte(table >> 8), byte(table >> 16), byte(table >> 24), 9, 9}
+		for d := range uint64(10) {
+			for length := range len(head) + 1 {
+				size := table + d
+				if got, want := wire.HoldsTable(head[:length], size), length >= 4 && size > table+4; got != want {
+					t.Errorf("a table of %d, a map of %d, %d bytes seen: %t", table, size, length, got)
+				}
 			}
 		}
 	}
