@@ -23,6 +23,7 @@ import json
 import lzma
 import os
 import pathlib
+import random
 import re
 import resource
 import shutil
@@ -84,11 +85,23 @@ def matrices(tensors):
 
 
 def slow(ops=1_500_000):
-    """A small archive whose pickle takes a while to read before it runs os.system."""
+    """A small archive whose pickle takes a while to read before it runs os.system. It packs well, and less well than
+    what is refused for that."""
+    rand, block = random.Random(1), bytearray(b"K\x010" * 10_000)
+    body = []
+    for _ in range(ops // 10_000):
+        for i in range(100):
+            block[1 + 3 * i] = rand.randrange(256)
+        body.append(bytes(block))
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
-        z.writestr("model.bin", b"\x80\x02" + b"K\x010" * ops + EVIL.replace(b"posix", b"os"))
+        z.writestr("model.bin", b"\x80\x02" + b"".join(body) + EVIL.replace(b"posix", b"os"))
     return out.getvalue()
+
+
+# Operations of a pickle: a quarter of a second of a fast processor. The archive is below 200 times smaller, which is refused for
+# that, and below 256 KB, which net/http reads at once.
+LONG = 10_000_000
 
 
 class Program:
@@ -211,24 +224,26 @@ def accepted(answers):
 
 # 1: what is not judged
 
-@case("`serve`: 40 hostile archives at once, `--idle 2s`")
+@case("`serve`: 40 hostile archives at once, `--slots 1 --idle 500ms`")
 def forty(p):
-    with Service(p, "--idle", "2s") as s:
-        got = s.together(40, "upload.zip", slow())
+    with Service(p, "--slots", "1", "--idle", "500ms") as s:  # most wait for longer than that, on any machine
+        got = s.together(40, "upload.zip", slow(6_000_000))
     return accepted(got), statuses(got)
 
 
-@case("`serve`: one hostile archive, `--idle 200ms`")
+@case("`serve`: one hostile archive, `--idle 50ms`")
 def one_slow(p):
-    with Service(p, "--idle", "200ms") as s:
-        got = [s.put("upload.zip", slow(6_000_000)) for _ in range(3)]
+    data = slow(LONG)
+    with Service(p, "--idle", "50ms") as s:
+        got = [s.put("upload.zip", data) for _ in range(5)]
     return accepted(got), statuses(got)
 
 
 @case("`serve --isolate`: the same")
 def one_slow_isolated(p):
-    with Service(p, "--isolate", "--idle", "200ms") as s:
-        got = [s.put("upload.zip", slow(6_000_000)) for _ in range(3)]
+    data = slow(LONG)
+    with Service(p, "--isolate", "--idle", "50ms") as s:
+        got = [s.put("upload.zip", data) for _ in range(5)]
     return accepted(got), statuses(got)
 
 
@@ -486,28 +501,28 @@ def pages(p):
     return r.code is None or r.code == 0, f"exit {r.code} after {r.seconds:.1f} s" if r.code is not None else "still at it after 30 s"
 
 
-@case("`scan --baseline` with 10,000 entries, for one pickle: over 5 s")
+@case("`scan --baseline` with 10,000 entries, for one pickle: over 1.5 s of the processor")
 def baseline(p):
     p.path("a.pkl", EVIL)
-    first = p.run("scan", "--output", "baseline=known.json", "a.pkl")
+    p.run("scan", "--output", "baseline=known.json", "a.pkl")
     known = json.loads(p.path("known.json").read_text())
     entries = next(v for v in known.values() if isinstance(v, list) and v)
     entry = entries[0]
     entries[:0] = [{**entry, **({"sha256": hashlib.sha256(str(i).encode()).hexdigest()} if "sha256" in entry else {}), **({"path": f"a{i}.pkl"} if "path" in entry else {})} for i in range(10_000)]
     p.path("known.json", json.dumps(known))
-    r = p.run("scan", "--baseline", "known.json", "a.pkl", timeout=60)
-    return r.code is None or r.seconds > 5, f"exit {r.code} after {r.seconds:.1f} s" if r.code is not None else f"still at it after 60 s ({first.code})"
+    took, code = seconds(p, "scan", "--baseline", "known.json", "a.pkl")
+    return code is None or took > 1.5, f"exit {code} after {took:.1f} s of the processor"
 
 
-@case("a policy with 7,000 entries of `ignore`, for one pickle: over 5 s")
+@case("a policy with 7,000 entries of `ignore`, for one pickle: over 1.5 s of the processor")
 def ignoring(p):
     p.path("a.pkl", EVIL)
     text = {"version": 2, "ignore": [{"rule": "pickle.global", "reason": "known", "sha256": hashlib.sha256(str(i).encode()).hexdigest()} for i in range(7_000)]}
     p.path("policy.json", json.dumps(text, separators=(",", ":")))
-    r = p.run("scan", "--limits", "policy.json", "a.pkl", timeout=60)
-    if r.code not in (7, None):
-        raise Cannot(f"exit {r.code}: {r.text[:300]}")
-    return r.code is None or r.seconds > 5, f"exit {r.code} after {r.seconds:.1f} s" if r.code is not None else "still at it after 60 s"
+    took, code = seconds(p, "scan", "--limits", "policy.json", "a.pkl")
+    if code not in (7, None):
+        raise Cannot(f"exit {code}")
+    return took > 1.5, f"exit {code} after {took:.1f} s of the processor"
 
 
 @case("`hash --check` of a manifest that states a model 3,000 times: it is read as often")
@@ -517,7 +532,7 @@ def repeated(p):
     text = p.path("manifest.json").read_text().strip()
     p.path("manifest.json", (text + "\n") * 3000)
     r = p.run("hash", "--check", "manifest.json", timeout=60)
-    return r.code == 0, f"exit {r.code} after {r.seconds:.1f} s"
+    return r.code in (0, None), f"exit {r.code} after {r.seconds:.1f} s" if r.code is not None else "still at it after 60 s"
 
 
 # 7: what is replaced, compared, computed
@@ -680,27 +695,32 @@ def tiny_tar(n=7000):
     return out.getvalue()
 
 
-@case("one tenant's 90 uploads: another tenant is told that the service is busy")
+@case("one tenant's 90 clients, which ask again: another tenant is told that the service is busy")
 def ninety(p):
     p.path("tokens", "a" * 20 + "\n" + "b" * 20 + "\n")
     os.chmod(p.path("tokens"), 0o600)
     with Service(p, "--tokens", str(p.path("tokens")), "--slots", "2", "--limits", "server") as s:
-        dear, answers, waited = tiny_tar(), [], []
+        dear, answers, waited, ended = slow(LONG), [], [], threading.Event()
 
-        def ask(token, name, data, to):
+        def ask(token, name, data):
             try:
-                with s.connect(f"PUT /v1/check?name={name} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token * 20}\r\nConnection: close\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data, 300) as c:
-                    to.append(c.recv(20)[9:12])
+                with s.connect(f"PUT /v1/check?name={name} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token * 20}\r\nConnection: close\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data, 60) as c:
+                    return c.recv(20)[9:12].decode() or "nothing"
             except OSError as e:
-                to.append(str(e).encode())
+                return type(e).__name__
 
-        crowd = [threading.Thread(target=ask, args=("a", "a.tar.gz", dear, answers), daemon=True) for _ in range(90)]
-        [t.start() for t in crowd]
-        time.sleep(1.5)
+        def crowd():
+            while not ended.is_set():
+                answers.append(ask("a", "a.zip", dear))
+                ended.wait(0.05)  # the queue is full as long as they are there
+
+        [threading.Thread(target=crowd, daemon=True).start() for _ in range(90)]
+        time.sleep(3)
         for _ in range(5):
-            ask("b", "m.safetensors", EMPTY, waited)
-        behind = len(answers)
-    return waited != [b"200"] * 5, f"the other's: {b', '.join(waited).decode()}; {behind} of the 90 were answered by then"
+            waited.append(ask("b", "m.safetensors", EMPTY))
+        ended.set()
+        judged = answers.count("403")
+    return waited != ["200"] * 5, f"the other's: {', '.join(waited)}; {judged} of the crowd's were judged by then"
 
 
 @case("clients at one byte a second hold all uploads (16 of 16); `--idle 2s`")
