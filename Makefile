@@ -36,6 +36,7 @@ FUZZ_COUNTS = \
 	FuzzLoRA=4000 \
 	FuzzMetadata=10000 \
 	FuzzMatrix=2000 \
+	FuzzMsgpack=20000 \
 	FuzzMix=20000 \
 	FuzzBzip2=20000 \
 	FuzzLZMA=8000 \

@@ -21,6 +21,7 @@ FuzzImportance
 FuzzIndex
 FuzzJinja
 FuzzLegacy
+FuzzMsgpack
 FuzzNPY
 FuzzNPZ
 FuzzHDF5

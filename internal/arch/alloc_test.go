@@ -10,7 +10,7 @@ import (
 
 // The packages that read files: in them memory is asked for on somebody else's
 // word, so it is asked of an account.
-var readers = []string{"parser", "vm", "quant", "internal/scheme", "internal/encode", "internal/config", "internal/form", "convert", "merge", "compare", "internal/model", "internal/transformers", "internal/wire", "internal/strictjson", "internal/jinja", "internal/polyglot", "internal/jsontree", "internal/tokenizer", "internal/family"}
+var readers = []string{"parser", "vm", "quant", "internal/scheme", "internal/encode", "internal/config", "internal/form", "convert", "merge", "compare", "internal/model", "internal/transformers", "internal/wire", "internal/strictjson", "internal/jinja", "internal/polyglot", "internal/jsontree", "internal/tokenizer", "internal/family", "internal/msgpack"}
 
 // Functions that allocate as much as they are told, or as a reader gives.
 var unbounded = []string{
