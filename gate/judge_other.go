@@ -13,6 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // judgeOther judges a file of a folder that is not a model and whose name promises none:
@@ -34,6 +35,9 @@ func judgeOther(_ *limits.Budget, o *opened) (report, error) {
 		return out, nil
 	case o.isDataOfONNX():
 		return report{harmless: "the data of an ONNX model beside it"}, nil
+	}
+	if of, err := sidecar.IsOfSpaCy(o.text("")); of || err != nil {
+		return o.partOfSpaCy(err), nil
 	}
 	return report{unlooked: strings.TrimPrefix(bareText(o.why), "this is ")}, nil
 }
@@ -68,7 +72,7 @@ func bareText(err error) string {
 // that loads the model beside it, such as to run code.
 func (o *opened) besideModel(what string) report {
 	out := report{harmless: what, beside: what != ""}
-	text := sidecar.Text{Name: o.s.hint.Name, R: o.r, Size: o.s.size, Beside: o.s.hint.near, Around: o.s.hint.around, JSON: what == polyglot.JSONText}
+	text := o.text(what)
 	if o.s.policy.Sidecars == SidecarsSkip || !strings.HasSuffix(what, "text") && !text.ForGit() {
 		return out
 	}
@@ -87,6 +91,37 @@ func (o *opened) besideModel(what string) report {
 		out.harmless = ""
 	}
 	return out
+}
+
+// text is the subject as a text beside a model, which is what it was found to be.
+func (o *opened) text(what string) sidecar.Text {
+	return sidecar.Text{Name: o.s.hint.Name, R: o.r, Size: o.s.size, Beside: o.s.hint.near, Around: o.s.hint.around, JSON: what == polyglot.JSONText}
+}
+
+// partOfSpaCy reads a file that spaCy keeps as MessagePack to its end.
+func (o *opened) partOfSpaCy(err error) report {
+	var found []tensor.Finding
+	if err == nil {
+		found, err = sidecar.SpaCyData(o.account, o.text(""))
+	}
+	switch wire.ClassOf(err) {
+	case wire.Malformed, wire.Truncated, wire.Unsupported:
+		return report{unlooked: "MessagePack that spaCy does not write: " + bareText(err)}
+	case wire.OK:
+	default:
+		return report{err: wire.At("scan", "", wire.NoOffset, err)}
+	}
+	out := report{harmless: "data of spaCy", beside: true, findings: found}
+	if len(found) > 0 {
+		out.harmless = ""
+	}
+	return out
+}
+
+// isCalledAsSpaCy reports whether spaCy reads the file, whose name promises a checkpoint.
+func (o *opened) isCalledAsSpaCy() bool {
+	is, err := sidecar.IsOfSpaCy(o.text(""))
+	return is && err == nil && strings.EqualFold(path.Base(o.s.hint.Name), "lookups.bin")
 }
 
 // checkPlace checks files other than texts, such as models, in the places where git runs a file or

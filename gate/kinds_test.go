@@ -17,7 +17,8 @@ import (
 )
 
 // An unknown member whose value could name something is refused in every text of every kind of
-// folder, also by the default policy. Words pass.
+// folder, also by the default policy. Words pass. A text whose
+// name other libraries use too is one in a folder of the kind.
 func TestAnInventedMemberIsRefusedInEveryKindOfFolder(t *testing.T) {
 	texts := 0
 	for _, k := range sidecar.Kinds() {
@@ -27,41 +28,74 @@ func TestAnInventedMemberIsRefusedInEveryKindOfFolder(t *testing.T) {
 			}
 			for _, name := range of.Names {
 				texts++
-				name = strings.ReplaceAll(name, "*", "bert")
-				for value, refused := range map[string]bool{
-					"some.module": true, "evil/repository": true, "../elsewhere": true, "a.b(c)": true, "{{ a }}": true, "https://example.org/x": true,
-					"gAVLAC4AAAAA": true, "$(id)": true, "a word": false, "3.5": false,
-				} {
-					text := `{"invented_on_the_spot": {"deep": ["` + value + `"]}}`
-					if strings.EqualFold(name, "mlmodel") && !strings.Contains(value, "(") {
-						name, text = "MLmodel", "flavors:\n  invented_on_the_spot: {deep: [\""+value+"\"]}\n"
-					}
-					for _, profile := range []string{"server", "upload", "strict"} {
-						policy, ok := gate.Profile(profile)
-						if !ok {
-							t.Fatal(profile)
-						}
-						v, _ := check(t, gate.Gate{Policy: policy}, text, gate.Hint{Name: name, Beside: true})
-						if got := v.Class() == wire.Forbidden; got != refused || v.Class() != wire.OK && v.Class() != wire.Forbidden {
-							t.Errorf("%s: %s with %q under %s: %v", k.Name, name, value, profile, v.Class())
-						}
-						v.Close()
-					}
+				mark := ""
+				if of.Shared {
+					mark = k.Marks[0]
 				}
+				inventedMembers(t, k.Name, strings.ReplaceAll(name, "*", "bert"), mark)
 			}
 		}
 	}
-	if texts < 20 {
+	if texts < 28 {
 		t.Errorf("%d texts of kinds of folders", texts)
 	}
+}
+
+// inventedMembers judges a text with such a member, beside a file by which the folder is of its kind.
+func inventedMembers(t *testing.T, kind, name, mark string) {
+	t.Helper()
+	for value, refused := range map[string]bool{
+		"some.module": true, "evil/repository": true, "../elsewhere": true, "a.b(c)": true, "{{ a }}": true, "https://example.org/x": true,
+		"gAVLAC4AAAAA": true, "$(id)": true, "a word": false, "3.5": false,
+	} {
+		text := `{"invented_on_the_spot": {"deep": ["` + value + `"]}}`
+		switch {
+		case strings.EqualFold(name, "mlmodel") && !strings.Contains(value, "("):
+			name, text = "MLmodel", "flavors:\n  invented_on_the_spot: {deep: [\""+value+"\"]}\n"
+		case strings.HasSuffix(name, ".yaml"):
+			text = "invented_on_the_spot:\n  deep: \"" + value + "\"\n"
+		}
+		for _, profile := range []string{"server", "upload", "strict"} {
+			policy, ok := gate.Profile(profile)
+			if !ok {
+				t.Fatal(profile)
+			}
+			var v *gate.Verdict
+			if mark == "" {
+				v, _ = check(t, gate.Gate{Policy: policy}, text, gate.Hint{Name: name, Beside: true})
+			} else {
+				v = inFolder(t, policy, fstest.MapFS{name: {Data: []byte(text)}, mark: {Data: []byte("# a mark\n")}, "model.safetensors": {Data: tiny()}})
+			}
+			if got := v.Class() == wire.Forbidden; got != refused || v.Class() != wire.OK && v.Class() != wire.Forbidden {
+				t.Errorf("%s: %s with %q under %s: %v (%v)", kind, name, value, profile, v.Class(), v.Err)
+			}
+			v.Close()
+		}
+	}
+}
+
+// tiny is a model of four bytes.
+func tiny() []byte {
+	header := `{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`
+	return []byte(string(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))) + header + "\x01\x02\x03\x04")
+}
+
+func inFolder(t *testing.T, policy gate.Policy, files fstest.MapFS) *gate.Verdict {
+	t.Helper()
+	b := policy.Limits.Budget(t.Context())
+	t.Cleanup(b.Close)
+	v, err := gate.New(policy).CheckFolder(b, files, gate.Hint{Name: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 // The files that a library looks for decide the kind of a folder and of its parts. A folder with
 // only weights is a kind; a configuration in any other folder is reported, and refused by upload
 // and strict.
 func TestAFolderHasAKindOrItsTextsAreReported(t *testing.T) {
-	header := `{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}`
-	model := []byte(string(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))) + header + "\x01\x02\x03\x04")
+	model := tiny()
 	for _, c := range []struct {
 		files string
 		none  bool

@@ -164,7 +164,7 @@ func (s *subject) open(b *limits.Budget, id *parser.Identity) *opened {
 		}
 	}
 	switch {
-	case o.as == parser.Proposal{} && (!s.hint.Beside || id.Promised != "") && !o.isDataCalledBin():
+	case o.as == parser.Proposal{} && (!s.hint.Beside || id.Promised != "") && !o.isDataCalledBin() && !o.isCalledAsSpaCy():
 		o.as.Opens = parser.AsModel // it had to be one
 	case o.as.Opens == parser.AsModel && o.as.Kind != "pth" && o.why == nil:
 		o.held = b.Child(*b.Policy())

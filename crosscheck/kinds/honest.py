@@ -5,7 +5,7 @@
 Each library writes what it can without weights from a hub: configurations of every model type of
 transformers, of every model and scheduler of diffusers, adapters of PEFT, modules of
 sentence-transformers, configurations of open_clip and timm, an MLmodel of MLflow, a model of Keras,
-an agent of Stable-Baselines3. A library that is not installed is left out and said so. Every folder
+pipelines of spaCy. A library that is not installed is left out and said so. Every folder
 is judged by the default policy and by upload; a line for each library, the reasons below it. The exit
 code is 1 if more than one folder of two hundred is refused by a finding about its texts.
 """
@@ -142,11 +142,30 @@ def keras(root):
         (folder / "config.json").write_text(model.to_json())
 
 
+def spacy(root):
+    """Pipelines without data from anywhere, of languages whose tokenizer needs no other package."""
+    import spacy as library
+    for lang in "en de fr es zh xx pt it nl ru pl ar hi tr sv da fi el".split():
+        for name, pipes in (("blank", []), ("rules", ["sentencizer", "entity_ruler"]), ("ner", ["ner"]), ("tagger", ["tok2vec", "tagger", "parser", "attribute_ruler"]), ("cat", ["textcat"]), ("span", ["spancat", "morphologizer"])):
+            nlp = library.blank(lang)
+            for pipe in pipes:
+                made = nlp.add_pipe(pipe)
+                if pipe in ("ner", "tagger", "parser", "textcat", "spancat", "morphologizer"):
+                    for label in ("A", "B"):
+                        made.add_label("POS=NOUN" if pipe == "morphologizer" else label)
+                if pipe == "entity_ruler":
+                    made.add_patterns([{"label": "ORG", "pattern": "Apple"}, {"label": "CITY", "pattern": [{"LOWER": "san"}, {"TEXT": {"REGEX": "^a"}}]}])
+            if {"ner", "tagger", "textcat", "spancat"} & set(pipes):
+                nlp.initialize()
+            root.mkdir(parents=True, exist_ok=True)
+            nlp.to_disk(root / (lang + "_" + name))
+
+
 def main():
     amn = sys.argv[1]
     top = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else tempfile.mkdtemp())
     reasons, folders, refused = collections.Counter(), 0, {"server": 0, "upload": 0}
-    for write in (transformers, diffusers, peft, sentence_transformers, open_clip, timm, mlflow, keras):
+    for write in (transformers, diffusers, peft, sentence_transformers, open_clip, timm, mlflow, keras, spacy):
         root = top / write.__name__
         try:
             if not root.exists():

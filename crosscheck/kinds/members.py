@@ -1,8 +1,8 @@
 """Lists the members that libraries read in the texts of their folders, for internal/sidecar/members.txt.
 
-    python3 crosscheck/kinds/members.py > internal/sidecar/members.txt
+    (python3 crosscheck/kinds/members.py; python3 crosscheck/kinds/members.py more) > internal/sidecar/members.txt
 
-runs in an environment that has the libraries below. transformers' configurations are made
+runs in an environment that has the libraries below; those of the second list are read from their wheels, unpacked without what they need. transformers' configurations are made
 (every model type), the rest is read from the sources of what is installed, without running
 it: arguments of constructors, fields of dataclasses and typed dictionaries, members that a
 method takes from a dictionary or puts into one.
@@ -65,7 +65,7 @@ def of_default(node):
 
 
 def root(package):
-    return pathlib.Path(importlib.util.find_spec(package).origin).parent
+    return pathlib.Path(importlib.util.find_spec(package).submodule_search_locations[0])
 
 
 def sources(package, pattern="**/*.py"):
@@ -283,14 +283,112 @@ def ollama():
                     fields("ollama.params", node)
 
 
+def openvino():
+    for _, tree in sources("optimum", "intel/openvino/configuration.py"):
+        for node in classes(tree):
+            fields("openvino.config", node)
+            for f in init(node):
+                arguments("openvino.config", f)
+                taken("openvino.config", f)
+
+
+def nemo():
+    for path, tree in sources("nemo", "**/*.py"):
+        for node in classes(tree):
+            if node.name.endswith(("Config", "Params")):
+                fields("nemo.config", node)
+            if path.parts[-2] in ("modules", "models", "losses", "preprocessing", "parts", "submodules", "core"):
+                for f in init(node):
+                    arguments("nemo.config", f)
+        if "models" in path.parts or "mixins" in path.parts:
+            taken("nemo.config", tree)
+            for node in ast.walk(tree):  # cfg.train_ds
+                if isinstance(node, ast.Attribute) and isinstance(node.value, (ast.Name, ast.Attribute)) and (getattr(node.value, "id", "") in ("cfg", "_cfg", "config") or getattr(node.value, "attr", "") in ("cfg", "_cfg")):
+                    add("nemo.config", node.attr)
+
+
+def spacy():
+    for _, tree in sources("spacy", "language.py"):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.name == "meta":
+                taken("spacy.meta", node)
+    for _, tree in sources("spacy", "util.py"):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and "meta" in node.name:
+                taken("spacy.meta", node)
+    for _, tree in sources("spacy", "schemas.py"):
+        for node in classes(tree):
+            if node.name == "ModelMetaSchema":
+                fields("spacy.meta", node)
+
+
+def funasr():
+    for name in ("models/**/*.py", "frontends/*.py", "tokenizer/*.py", "datasets/**/*.py", "optimizers/*.py", "schedulers/*.py"):
+        for _, tree in sources("funasr", name):
+            for node in classes(tree):
+                for f in init(node):
+                    arguments("funasr.config", f)
+                    taken("funasr.config", f)
+    for name in ("auto/auto_model.py", "download/download_model_from_hub.py", "bin/train_ds.py", "train_utils/*.py"):
+        for _, tree in sources("funasr", name):
+            taken("funasr.config", tree)
+    for _, tree in sources("funasr", "download/download_model_from_hub.py"):
+        taken("funasr.configuration", tree)
+
+
+def setfit():
+    for name in ("modeling.py", "span/modeling.py"):
+        for _, tree in sources("setfit", name):
+            for node in classes(tree):
+                fields("setfit.config", node)
+            for node in ast.walk(tree):
+                if isinstance(node, (ast.Assign, ast.AnnAssign)) and "attributes_to_save" in ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target):
+                    for word in ast.walk(node.value):
+                        if isinstance(word, ast.Constant) and isinstance(word.value, str):
+                            add("setfit.config", word.value)
+
+
+def gliner():
+    for name in ("config.py", "training/trainer.py", "utils.py"):
+        for _, tree in sources("gliner", name):
+            for node in classes(tree):
+                fields("gliner.config", node)
+                for f in init(node):
+                    arguments("gliner.config", f)
+
+
+def torchserve():
+    for name in ("handler_utils/**/*.py", "torch_handler/*.py"):
+        for _, tree in sources("ts", name):
+            taken("torchserve.config", tree)
+
+
+def ultralytics():
+    for _, tree in sources("ultralytics", "engine/exporter.py"):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], (ast.Attribute, ast.Subscript)) and "metadata" in ast.unparse(node.targets[0]):
+                taken("ultralytics.metadata", node)
+    for _, tree in sources("ultralytics", "nn/backends/base.py"):
+        taken("ultralytics.metadata", tree)
+    for line in (root("ultralytics") / "cfg/default.yaml").read_text().splitlines():
+        match = re.match(r"(\w+):\s*([^#]*)", line)
+        if match:
+            add("ultralytics.args", match[1], *({of_value(ast.literal_eval(match[2].strip()))} - {""} if re.fullmatch(r"[0-9.]+", match[2].strip()) else {"boolean"} if match[2].strip() in ("True", "False") else {"text"}))
+            add("ultralytics.metadata", match[1])
+
+
+# Read with the wheels unpacked, since they are not installed: PYTHONPATH=FOLDER members.py more
+MORE = {"optimum-intel": openvino, "nemo_toolkit": nemo, "spacy": spacy, "funasr": funasr, "setfit": setfit, "gliner": gliner, "torchserve": torchserve, "ultralytics": ultralytics}
+
 LIBRARIES = {"transformers": transformers, "diffusers": diffusers, "peft": peft, "sentence-transformers": sentence_transformers, "mlx-lm": mlx, "keras": keras,
              "timm": timm, "open_clip_torch": open_clip, "stable_baselines3": stable_baselines3, "mlflow-skinny": mlflow, "onnxruntime-genai": onnxruntime_genai, "ollama": ollama}
 
 
 def main():
-    print("# What libraries read in the texts of their folders, by crosscheck/kinds/members.py, of")
-    print("# " + ", ".join("%s %s" % (name, importlib.metadata.version(name)) for name in LIBRARIES) + ".")
-    for read in LIBRARIES.values():
+    libraries = MORE if sys.argv[1:] == ["more"] else LIBRARIES
+    print("# What libraries read in the texts of their folders, by crosscheck/kinds/members.py%s, of" % "".join(" " + a for a in sys.argv[1:]))
+    print("# " + ", ".join("%s %s" % (name, importlib.metadata.version(name)) for name in libraries) + ".")
+    for read in libraries.values():
         read()
     for group in sorted(members):
         for name in sorted(members[group]):

@@ -42,6 +42,8 @@ var codeNames = map[string]string{
 	"pip.conf": "where pip takes packages from", "pip.ini": "where pip takes packages from", ".condarc": "where conda takes packages from", ".pypirc": "where packages are sent to", "uv.toml": "where uv takes packages from",
 	"pytest.ini": "modules that pytest imports", "mypy.ini": "modules that mypy imports", ".pylintrc": "code that pylint runs", "pylintrc": "code that pylint runs", ".coveragerc": "modules that coverage imports",
 	".vimrc": "what vim runs", ".exrc": "what vim runs", ".nvimrc": "what vim runs", ".gdbinit": "what gdb runs", ".lldbinit": "what lldb runs", ".tmux.conf": "what tmux runs", ".curlrc": "options of curl", ".wgetrc": "options of wget",
+	".pdbrc": "what Python's debugger runs", ".rprofile": "what R runs", ".renviron": "variables that R takes over", ".octaverc": "what Octave runs", ".deepspeed_env": "variables that DeepSpeed's launcher takes over",
+	"jupyter_notebook_config.json": "options of Jupyter", "jupyter_server_config.json": "options of Jupyter", "matplotlibrc": "options of matplotlib, which may name a module",
 	"mise.toml": "what mise runs", ".mise.toml": "what mise runs", ".tool-versions": "what asdf installs", "devcontainer.json": "what an editor builds", ".devcontainer.json": "what an editor builds",
 }
 
@@ -94,6 +96,8 @@ func (r *reader) codeBeside() error {
 		return r.report(codeHandler, tensor.Danger, "", 0, runs)
 	case shadowed != "":
 		return r.report(codeHandler, tensor.Danger, "", 0, "Python imports this file in place of the module "+shadowed+", where it is started in the folder")
+	case base == "entry_points.txt" && isPackage(folder):
+		return r.report(codeHandler, tensor.Danger, "", 0, "Python takes this for the entry points of an installed package, where it is started beside the folder: PyTorch loads and calls what [torch.backends] names, as soon as it is imported")
 	case isModule:
 		return r.named(func(text string) bool { return module.modules()[text] }, module.who)
 	case base == "latest":
@@ -122,6 +126,11 @@ func (r *reader) codeBeside() error {
 		return r.installs()
 	}
 	return nil
+}
+
+// isPackage reports whether importlib.metadata takes a folder of this name for an installed package.
+func isPackage(folder string) bool {
+	return strings.HasSuffix(folder, ".dist-info") || strings.HasSuffix(folder, ".egg-info") || strings.HasSuffix(folder, ".egg")
 }
 
 // code returns what a text is that a tool runs, or installs or builds something by, "" if none does.

@@ -170,7 +170,7 @@ func isPacked(text string) bool {
 // unexplained judges the text of a member that nothing else explained.
 func (w *walk) unexplained(key string, k *kept, at int64) error {
 	base := w.file
-	if dataTexts[base] || libraries()[k.text] || w.dangerous() || strings.HasSuffix(base, ".index.json") || w.overwritten(base, key) {
+	if dataTexts[base] || base == "strings.json" && w.kinds&kindOf("spaCy") != 0 || libraries()[k.text] || w.dangerous() || strings.HasSuffix(base, ".index.json") || w.overwritten(base, key) {
 		return nil
 	}
 	if couldName(k) == "" {
@@ -204,7 +204,7 @@ func (r *reader) couldBe(key string, p place, k *kept, at int64) error {
 		return nil
 	}
 	what := couldName(k)
-	if what == "" {
+	if what == "" || r.isInterpolation(k.text) {
 		return nil
 	}
 	number, single := "", ""
@@ -233,6 +233,15 @@ func (r *reader) couldBe(key string, p place, k *kept, at int64) error {
 		return r.once(CodeUnexplained, tensor.Warning, wire.Quote(key), at, "a library may fetch the model "+wire.Quote(k.text)+" because of this")
 	}
 	return r.once(CodeUnexplained, tensor.Danger, wire.Quote(key), at, s.reads(key)+", and "+wire.Quote(k.text)+" could be "+what)
+}
+
+// isInterpolation reports whether a text of YAML or of a config.cfg names another member of it, as
+// OmegaConf and confection do: ${model.sample_rate}. That one is judged by itself. A colon would call a
+// resolver.
+func (r *reader) isInterpolation(text string) bool {
+	name, ok := strings.CutPrefix(strings.Trim(text, `"'`), "${")
+	name, end := strings.CutSuffix(name, "}")
+	return ok && end && (isYAML(r.file) || r.isPipelineText()) && isNames(name) && !namesInside(name)
 }
 
 func isShown(key string) bool { return shown()[key] }

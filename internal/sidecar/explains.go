@@ -66,6 +66,24 @@ var grammars = [...]explained{
 	// MLflow's MLmodel: files of the folder, and types.
 	{"artifact_path data pickled_model model_path model_data model_binary path_to_model weights virtualenv conda env checkpoint_path saved_model_dir onnx_type", mlmodel, "", "", list, isInside, "MLflow joins it with the folder"},
 	{"loader_module", mlmodel, "", "", word, isMLflow, "MLflow imports it; judged by itself"},
+	// What trains a model of NeMo, FunASR or GLiNER again: a model that is loaded does not read it.
+	{"manifest_filepath tarred_audio_filepaths tarred_audio_shard_strategy dir exp_dir input_cfg train_ds validation_ds test_ds shar_path cuts_path lhotse_cfg file_path noise_manifest_path rir_manifest_path", "model_config.yaml", "NeMo", "", list, isNoCommand, "NeMo reads them to train the model, not when it restores it"},
+	{"train_data_set_list valid_data_set_list output_dir dataset_dir", "config.yaml", "FunASR", "", list, isInside, "FunASR reads them to train the model"},
+	{"train_data val_data val_data_dir prev_path log_dir root_dir", "gliner_config.json", "GLiNER", "", word, isInside, "GLiNER keeps what trained the model, and does not read it"},
+	// Files of the folder, by which pipelines find their parts.
+	{"cmvn_file init_param token_list bpemodel seg_dict config tokenizer_conf frontend_conf jieba_usr_dict", "config.yaml configuration.json", "FunASR", "", list, isInside, "FunASR joins it with the folder"},
+	{"target _target_ _partial_", "model_config.yaml", "NeMo", "", word, isNeMo, "NeMo's own classes; judged by themselves"},
+	{"model_path vocab_path tokenizer_model vocab_file merges_file spe_tokenizer_vocab", "model_config.yaml", "NeMo", "", word, isArtifact, "NeMo reads it from where it unpacks the model"},
+	{"checkpoint pipeline_file", "model-config.yaml", "TorchServe", "", word, isPlainFile, "TorchServe's handlers join it with the folder"},
+	// Classes of the library itself, and its modules; judged by themselves.
+	{"name", "config.yaml", "pyannote", "", word, named("pyannote"), "pyannote's own pipelines"},
+	{"segmentation embedding plda", "config.yaml", "pyannote", "", word, isOfModel, "pyannote puts the folder in place of $model"},
+	{"module", "model.yaml", "", "", word, isBento, "BentoML's own modules"},
+	// Sections of the same config.cfg, and what lies between words.
+	{"dev_corpus train_corpus corpus", "config.cfg", "spaCy", "", word, isCorpus, "spaCy looks it up in its own configuration"},
+	{"ent_id_sep", "cfg", "spaCy", "", word, isSeparator, "spaCy's rules put it between two words"},
+	// What Ultralytics says of what it exported, in texts that it writes always alike.
+	{"license docs description author data model cfg project name save_dir", "metadata.yaml args.yaml", "Ultralytics", "", list, isUltralytics, "Ultralytics writes it for people"},
 	// What mlx-lm trained an adapter with, which it keeps with the adapter and does not read.
 	{"data adapter_path", adapters, "MLX", "", word, isInside, "mlx-lm's loader does not read it"},
 }
@@ -210,6 +228,39 @@ func isNote(text string) bool {
 	_, words, _ := strings.Cut(text, " ")
 	return isLink(text) || strings.Contains(words, "://") && !strings.ContainsAny(text, "{`$") && !namesInside(text)
 }
+
+// isUltralytics reports whether a text is one that Ultralytics writes about a model: words, a path, the
+// addresses of its own pages.
+func isUltralytics(text string) bool {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, " (https://ultralytics.com/license)", ""), "https://docs.ultralytics.com", "")
+	return !isCommand(text) && !calls(text) && !imports(text)
+}
+
+// isCorpus reports whether a text is a section of a config.cfg with a set of texts.
+func isCorpus(text string) bool {
+	name, ok := strings.CutPrefix(text, "corpora.")
+	return ok && isNames(name) && !strings.Contains(name, ".") && !namesInside(name)
+}
+
+// isSeparator reports whether a text is marks alone.
+func isSeparator(text string) bool { return len(text) < 4 && strings.Trim(text, "|-_:/") == "" }
+
+// isOfModel reports whether a text is a folder in that of the model, as pyannote writes it.
+func isOfModel(text string) bool {
+	name, ok := strings.CutPrefix(text, "$model/")
+	return ok && isNames(name) && !strings.Contains(name, ".")
+}
+
+// isBento reports whether a text is a module by which BentoML loads a model of a library.
+func isBento(text string) bool { return within(text, "bentoml") }
+
+// isNeMo reports whether a text is a class of NeMo's collections, or of what computes in PyTorch.
+func isNeMo(text string) bool {
+	return named("nemo.collections", "nemo.core.optim", "torch.nn", "torch.optim")(text) && !callsCode(text)
+}
+
+// isArtifact reports whether a text is a file that NeMo keeps in a model, or one of the folder.
+func isArtifact(text string) bool { return isPlainFile(strings.TrimPrefix(text, "nemo:")) }
 
 // isQuantizer reports whether a text is the address of a tool that quantizes and writes it.
 func isQuantizer(text string) bool {

@@ -11,15 +11,13 @@ import (
 
 // A Folder says of which kinds a folder is: a bit for each of folderKinds, and one for all the
 // libraries whose members are not listed.
-type Folder uint32
+type Folder uint64
 
 // otherKinds is the bit of libraries whose members are not listed.
 const otherKinds Folder = 1 << len(folderKinds)
 
 // otherMarks are files by which libraries that folderKinds lacks know their folders.
-var otherMarks = strings.Fields(`saved_model.pb saved_model.pbtxt *.tflite *.pb keras_metadata.pb group1-shard*.bin openvino_model.xml *.nemo model_config.yaml *.mar manifest.json
-	hyperparams.yaml config.cfg meta.json meta.yaml configuration.json config.yaml config.yml gliner_config.json config_setfit.json bentofile.yaml bento.yaml config.pbtxt
-	args.yaml data.yaml hparams.yaml *.ckpt latest .zarray .zgroup .zmetadata zarr.json _metadata .metadata checkpoint type.txt model-settings.json tekken.json
+var otherMarks = strings.Fields(`*.tflite *.pb group1-shard*.bin meta.json meta.yaml configuration.json config.yaml config.yml data.yaml model.yaml .zarray .zgroup .zmetadata zarr.json _metadata .metadata checkpoint type.txt model-settings.json tekken.json
 	consolidated*.pth consolidated*.safetensors infer_cfg.yml train_config.json policy_*processor.json latest_checkpointed_iteration.txt *.nam *.mlmodel *.skops`)
 
 // kindOf returns the bit of a kind by its name, and all bits for no name.
@@ -94,9 +92,7 @@ func (r *reader) placed() error {
 		all |= f
 	}
 	r.lone, r.kinds = all == 0, all
-	if r.known != nil {
-		r.known = r.known.within(all)
-	}
+	r.known = schemaOf(r.file).within(all)
 	return nil
 }
 

@@ -88,7 +88,7 @@ func (w *walk) imports(key string, k *kept, at int64) error {
 		return w.component(text, at)
 	case slashes && w.chooses():
 		if strings.HasSuffix(key, "_internal") {
-			return w.report(codeImport, tensor.Danger, key, at, "transformers 4.56.0 to 5.2.x (CVE-2026-4372) downloads and runs "+wire.Quote(text)+", without being told to trust it")
+			return w.reportCase("attention", codeImport, key, at, "transformers downloads and runs "+wire.Quote(text)+", without being told to trust it")
 		}
 		_, name, paged := strings.Cut(text, "|")
 		if !paged {
@@ -113,8 +113,8 @@ func (w *walk) chooses() bool {
 func (w *walk) names(key string, k *kept, at int64) error {
 	file, text := w.file, k.text
 	switch {
-	case key == "remote_code" && text != "":
-		return w.report(codeImport, tensor.Danger, key, at, "FunASR imports "+wire.Quote(text)+" if trust_remote_code is set beside it")
+	case isObeyed(key, text):
+		return w.obeyed(key, text, at)
 	case file == "modules.json" && key == "path" && text != "" && leaves(text), (key == "checkpoint_path" || w.below("file_path_metas")) && text != "" && leaves(text):
 		return w.once("sidecar.index-path", tensor.Danger, key, at, "its loader opens "+wire.Quote(text))
 	case vocabularies[key] && leadsOut(text):

@@ -19,18 +19,28 @@ func (r *reader) installs() error {
 			if marker > 0 && r.file != "python_env.yaml" && isCondition(text[marker+1:]) {
 				text = text[:marker]
 			}
-			if strings.ContainsAny(text, shellMarks) || strings.Contains(text, "index-url") || isElsewhere(text, strings.HasSuffix(r.file, ".txt")) {
-				return r.report(codeHandler, tensor.Danger, "", 0, "MLflow (CVE-2025-15379) and BentoML (CVE-2026-33744, CVE-2026-44345) gave "+wire.Quote(text)+" to a shell, or pip takes packages from elsewhere")
+			if strings.Contains(text, "index-url") || isElsewhere(text, strings.HasSuffix(r.file, ".txt")) {
+				return r.report(codeHandler, tensor.Danger, "", 0, "pip takes packages from elsewhere because of "+wire.Quote(text))
+			}
+			if strings.ContainsAny(text, shellMarks) {
+				return r.reportCase(shellOf[r.file], codeHandler, "", 0, "what installs this gave "+wire.Quote(text)+" to a shell, in some versions")
 			}
 			for _, key := range [...]string{"setup_script", "dockerfile_template", "system_packages", "base_image"} {
 				if strings.HasPrefix(r.file, "bento") && strings.Contains(text, key) && !strings.HasSuffix(text, "null") && !strings.HasSuffix(text, "[]") {
-					return r.report(codeHandler, tensor.Danger, key, 0, "BentoML builds an image by "+wire.Quote(text)+", older versions in a shell (CVE-2026-33744)")
+					return r.reportCase(imageOf[key], codeHandler, key, 0, "BentoML builds an image by "+wire.Quote(text)+", some versions in a shell")
 				}
 			}
 		}
 		return nil
 	})
 }
+
+// shellOf and imageOf are the cases of findings about what goes to a shell in some versions of a library
+// alone, by the text or its key.
+var (
+	shellOf = map[string]string{"python_env.yaml": "mlflow-shell"}
+	imageOf = map[string]string{"system_packages": "bentoml-packages", "base_image": "bentoml-image"}
+)
 
 // pipOptions are the options of a list for pip that lead nowhere else.
 var pipOptions = setOf("hash pre prefer-binary require-hashes no-binary only-binary r requirement c constraint")

@@ -364,7 +364,7 @@ func (w *walk) isManifest() bool {
 // trusts reports a member that some libraries obey without asking anybody.
 func (r *reader) trusts(at int64) error {
 	return r.once("sidecar.trust-remote-code", tensor.Danger, "", at,
-		"transformers before 5.3 (LightGlue, CVE-2026-5241), open_clip and FunASR obey this in the files of a model, and run code that they name")
+		"transformers (for LightGlue), open_clip and FunASR obey this in the files of a model, and run code that they name")
 }
 
 // autoMap judges a class of the repository's own code, or of another's.
@@ -399,5 +399,5 @@ func (w *walk) autoMap(text string, at int64) error {
 		severity = tensor.Warning
 	}
 	return w.once("sidecar.auto-map", severity, "auto_map", at,
-		"transformers runs "+wire.Quote(file)+", "+where+", if it is told to trust code of the repository; vLLM before 0.18 ran it without being told (CVE-2025-66448, CVE-2026-22807, CVE-2026-27893)")
+		"transformers runs "+wire.Quote(file)+", "+where+", if it is told to trust code of the repository; older versions of vLLM run it without being told")
 }

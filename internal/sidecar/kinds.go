@@ -26,9 +26,17 @@ type KindText struct {
 	// Group is the group of members.txt that lists what is read in them; "" for a text whose
 	// words are data, or that is judged by rules of its own.
 	Group string
+	// Shared says that other libraries have texts of these names, with other members: the group is
+	// for the folders of the kind alone.
+	Shared bool
 }
 
-func text(group, names string) KindText { return KindText{strings.Fields(names), group} }
+func text(group, names string) KindText { return KindText{Names: strings.Fields(names), Group: group} }
+
+// shared is text for names that other libraries use too.
+func shared(group, names string) KindText {
+	return KindText{Names: strings.Fields(names), Group: group, Shared: true}
+}
 
 // folderKinds are the kinds of folders, in the order of the documents.
 var folderKinds = [...]Kind{
@@ -66,6 +74,26 @@ var folderKinds = [...]Kind{
 		text("mlflow.MLmodel", "mlmodel"),
 		text("", "conda.yaml python_env.yaml requirements.txt registered_model_meta keras_module.txt pickle_module_info.txt"),
 	}},
+	{"SavedModel", "tensorflow 2.21.0", strings.Fields("saved_model.pb saved_model.pbtxt keras_metadata.pb"), []KindText{text("", "saved_model.pbtxt fingerprint.pb variables.index")}},
+	{"OpenVINO", "optimum-intel 2.2.0", strings.Fields("openvino_*.xml openvino_config.json"), []KindText{text("openvino.config", "openvino_config.json")}},
+	{"NeMo", "nemo_toolkit 3.0.0", strings.Fields("*.nemo model_config.yaml"), []KindText{text("nemo.config", "model_config.yaml")}},
+	{"SpeechBrain", "speechbrain 1.1.2", strings.Fields("hyperparams.yaml"), []KindText{text("", "label_encoder.txt")}},
+	{"spaCy", "spacy 3.8.18", strings.Fields("config.cfg"), []KindText{
+		shared("spacy.meta", "meta.json"),
+		text("", "config.cfg strings.json cfg patterns.jsonl vectors.cfg tokenizer"),
+	}},
+	{"FunASR", "funasr 1.4.16", strings.Fields("am.mvn seg_dict jieba_usr_dict"), []KindText{shared("funasr.config", "config.yaml"), shared("funasr.configuration", "configuration.json")}},
+	{"pyannote", "pyannote.audio 4.0.7", strings.Fields("config.yaml"), []KindText{text("", "handler.py")}},
+	{"SetFit", "setfit 1.2.0", strings.Fields("config_setfit.json"), []KindText{text("setfit.config", "config_setfit.json")}},
+	{"GLiNER", "gliner 0.2.29", strings.Fields("gliner_config.json"), []KindText{text("gliner.config", "gliner_config.json")}},
+	{"BentoML", "bentoml 1.4.40", strings.Fields("bento.yaml bentofile.yaml"), []KindText{text("", "bento.yaml bentofile.yaml")}},
+	{"Triton", "Triton Inference Server 2.73", strings.Fields("config.pbtxt"), []KindText{text("", "config.pbtxt")}},
+	{"TorchServe", "torchserve 0.12.0", strings.Fields("model-config.yaml *.mar manifest.json"), []KindText{text("torchserve.config", "model-config.yaml")}},
+	{"SageMaker", "sagemaker-inference 1.10.1", strings.Fields("model.tar.gz"), []KindText{text("", "inference.py requirements.txt")}},
+	{"Ultralytics", "ultralytics 8.4.190", strings.Fields("args.yaml metadata.yaml"), []KindText{text("ultralytics.metadata", "metadata.yaml"), text("ultralytics.args", "args.yaml")}},
+	{"Lightning", "lightning 2.6.6", strings.Fields("hparams.yaml *.ckpt"), []KindText{text("", "hparams.yaml")}},
+	{"DeepSpeed", "deepspeed 0.18", strings.Fields("latest ds_config.json zero_to_fp32.py"), []KindText{text("", "latest")}},
+	{"whisper.cpp", "whisper.cpp 1.8", strings.Fields("ggml-*.bin"), nil},
 }
 
 // Kinds lists the kinds of folders.
@@ -93,6 +121,7 @@ var members = sync.OnceValue(func() map[string]map[string][]string {
 // A schema is what the libraries that open a text by its name read in it.
 type schema struct {
 	kinds   Folder   // those whose libraries open the text
+	shared  Folder   // those of them for which only their own folders count
 	of      []Folder // the kind of each of them
 	readers []string
 	groups  []map[string][]string
@@ -114,6 +143,9 @@ var schemas = sync.OnceValue(func() map[string]*schema {
 				}
 				s.kinds |= 1 << i
 				s.readers, s.groups, s.of = append(s.readers, k.Reader), append(s.groups, members()[t.Group]), append(s.of, 1<<i)
+				if t.Shared {
+					s.shared |= 1 << i
+				}
 			}
 		}
 	}
@@ -207,12 +239,22 @@ func (s *schema) hasWord(key, text string) bool {
 }
 
 // within returns the schema of a text in a folder of these kinds: that of the libraries which load
-// such a folder, or s itself if none of those that open such a text does.
+// such a folder, or that of all with a name of their own if none of those that open such a text does.
+// It is nil if each shares the name with others.
 func (s *schema) within(f Folder) *schema {
-	if s.kinds&f == s.kinds || s.kinds&f == 0 {
-		return s
+	if s == nil {
+		return nil
 	}
-	out := &schema{kinds: s.kinds & f}
+	if f &= s.kinds; f == 0 {
+		f = s.kinds &^ s.shared
+	}
+	switch f {
+	case s.kinds:
+		return s
+	case 0:
+		return nil
+	}
+	out := &schema{kinds: f, shared: s.shared & f}
 	for i, of := range s.of {
 		if of&f != 0 {
 			out.readers, out.groups, out.of = append(out.readers, s.readers[i]), append(out.groups, s.groups[i]), append(out.of, of)

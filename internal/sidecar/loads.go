@@ -243,8 +243,10 @@ func (r *reader) triton() error {
 			switch {
 			case key == "backend" && !backends[text]:
 				return r.report(codeImport, tensor.Danger, key, at, "Triton's backend "+wire.Quote(text)+" runs code of the model's folder, or code that is not known here")
-			case key == "runtime" && !isRuntime(text), key == "op_library_filename":
+			case key == "runtime" && !isRuntime(text):
 				return r.report(codeImport, tensor.Danger, key, at, "Triton loads the library "+wire.Quote(text)+", from the model's folder before any other")
+			case (strings.HasSuffix(key, "filename") || strings.HasSuffix(key, "data_file")) && leadsOut(text):
+				return r.report("sidecar.index-path", tensor.Danger, key, at, "Triton opens "+wire.Quote(text))
 			case key == "backend", key == "runtime":
 				key = again
 			case key == again:
@@ -256,6 +258,9 @@ func (r *reader) triton() error {
 		}
 		if len(word) > 0 {
 			key, word = string(word), word[:0]
+		}
+		if key == "op_library_filename" { // of one library, or of a list
+			return r.report(codeImport, tensor.Danger, key, r.off, "ONNX Runtime loads libraries that the model's folder names")
 		}
 	}
 }

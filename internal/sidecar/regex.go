@@ -120,10 +120,15 @@ type regex struct {
 // slowRegex says why a match of an expression may take for ever, "" if it does not, or if Python
 // takes the text for no expression. A tokenizer's engine, Oniguruma, takes more.
 func slowRegex(b *limits.Budget, text string, tokenizer bool) (why string, err error) {
+	return slowRegexOf(b, text, tokenizer, maxRegex)
+}
+
+// slowRegexOf is slowRegex for expressions of at most so many bytes.
+func slowRegexOf(b *limits.Budget, text string, tokenizer bool, most int) (why string, err error) {
 	if !mayRepeat(text) {
 		return "", nil
 	}
-	if len(text) > maxRegex {
+	if len(text) > most {
 		return "it is longer than any honest one", nil
 	}
 	size := regexCost * int64(len(text))

@@ -149,7 +149,7 @@ type reader struct {
 // newReader returns a reader of a text, before its beginning.
 func newReader(b *limits.Budget, t Text) *reader {
 	file := baseOf(t.Name)
-	return &reader{b: b, t: t, file: file, known: schemaOf(file), kinds: ^Folder(0)}
+	return &reader{b: b, t: t, file: file, known: schemaOf(file).within(0), kinds: ^Folder(0)}
 }
 
 // next returns the next byte, or io.EOF.
@@ -186,6 +186,14 @@ func (r *reader) report(code string, s tensor.Severity, where string, off int64,
 		return nil
 	}
 	return r.found.Add(r.b, format, tensor.Finding{Code: code, Severity: s, Where: where, Off: off, Text: text})
+}
+
+// reportCase is report for danger of which libraries and versions are known.
+func (r *reader) reportCase(of, code, where string, off int64, text string) error {
+	if len(r.found.All()) >= maxFound && r.dangerous() {
+		return nil
+	}
+	return r.found.Add(r.b, format, tensor.Finding{Code: code, Severity: tensor.Danger, Where: where, Off: off, Text: text, Case: of})
 }
 
 // dangerous reports whether enough was found to refuse the text.

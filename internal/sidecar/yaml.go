@@ -38,6 +38,8 @@ type lines struct {
 	// Of FunASR: lines below the key of its files, and how deep that stands.
 	inMetas bool
 	metasAt int
+	// Of pyannote: the lines at hand are below the key of a pipeline.
+	inPipeline bool
 	// Of a model of YOLO: names of its keys were seen, and a call in a list, and where.
 	backbone, head bool
 	call           string

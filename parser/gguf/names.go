@@ -42,7 +42,7 @@ func newTallies() *tallies {
 		weight:   tally{code: CodeWeight, severity: tensor.Danger, text: "a matrix of this type: " + llamaCPP + " crashes at the first token"},
 		empty:    tally{code: CodeEmpty, severity: tensor.Note, text: "has no element: builds of llama.cpp before GHSA-3p75-pq92-q28f divide by zero"},
 		scalar:   tally{code: CodeScalar, severity: tensor.Note, text: "has no dimension: ollama and gguf-parser-go refuse it"},
-		wide:     tally{code: CodeWide, severity: tensor.Danger, text: "a dimension above 2^31-1: vLLM 0.5.5 to 0.23 cut it to 32 bits and write behind a buffer (CVE-2026-53923)"},
+		wide:     tally{code: CodeWide, severity: tensor.Danger, text: "a dimension above 2^31-1: a reader that cuts it to 32 bits writes behind a buffer"},
 		stray:    tally{code: CodeTensor, severity: tensor.Warning, text: "the architecture has no such tensor: " + llamaCPP + " refuses the file"},
 	}
 }

@@ -29,6 +29,9 @@ type Finding struct {
 	Where    string // place in the file's own words, names quoted
 	Off      int64  // offset, or -1
 	Text     string
+	// Case says which of a rule's cases it is, where libraries and versions are known for one alone;
+	// "" for no such case.
+	Case string
 }
 
 // A Findings list charges what it holds, and refuses what the policy refuses.
