@@ -40,9 +40,9 @@ import (
 // its exported functions.
 var exports = map[string][]any{
 	"gate": {
-		(*gate.Gate)(nil), (*gate.Stream)(nil), (*gate.Verdict)(nil), (*gate.Folder)(nil), (*gate.Policy)(nil), (*gate.Rule)(nil), (*gate.Accepted)(nil),
+		(*gate.Gate)(nil), (*gate.Stream)(nil), (*gate.Verdict)(nil), (*gate.Folder)(nil), (*gate.Policy)(nil), (*gate.Rule)(nil), (*gate.Loader)(nil), (*gate.Accepted)(nil),
 		(*gate.Code)(nil), (*gate.FailOn)(nil), (*gate.Pickle)(nil), (*gate.Sidecars)(nil),
-		gate.Check, gate.DirHash, gate.Exclude, gate.Formats, gate.GlobalSets, gate.IsRule, gate.New, gate.ParseFailOn, gate.ParsePolicy, gate.Profile,
+		gate.Check, gate.DirHash, gate.Exclude, gate.Formats, gate.GlobalSets, gate.IsRule, gate.Libraries, gate.LoadersOf, gate.New, gate.ParseFailOn, gate.ParsePolicy, gate.Profile,
 		gate.Profiles, gate.ReadBaseline, gate.ReadPolicy, gate.RuleOf, gate.Rules, gate.RulesDigest, gate.Taken, gate.Wrappers,
 	},
 	"gate/api":    {(*api.API)(nil), api.New, madeAPI},

@@ -120,6 +120,8 @@ type jsonReason struct {
 	Where    string `json:"where,omitempty"`
 	Offset   *int64 `json:"offset,omitempty"`
 	Text     string `json:"text"`
+	// Loaders are the libraries that a finding is about.
+	Loaders []Loader `json:"loaders,omitempty"`
 	// Members of refusals that were set aside.
 	Reason  string `json:"reason,omitempty"`
 	Expires string `json:"expires,omitempty"`
@@ -166,7 +168,9 @@ func (v *Verdict) WriteJSON(w io.Writer) error {
 	o.member("status", v.Class().HTTPStatus())
 	list(o, "refusals", false, v.Refusals(), reasonOf)
 	list(o, "findings", false, v.Findings, func(f tensor.Finding) jsonReason {
-		return reason(f.Code, f.Severity.String(), f.Where, f.Off, f.Text)
+		out := reason(f.Code, f.Severity.String(), f.Where, f.Off, f.Text)
+		out.Loaders = LoadersOf(f)
+		return out
 	})
 	list(o, "ignored", true, v.Ignored, reasonOf)
 	list(o, "expired", true, v.Expired, func(e Exception) jsonException { return jsonException(e) })

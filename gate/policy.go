@@ -37,6 +37,9 @@ type Policy struct {
 	Sidecars       Sidecars
 	// Code decides about code beside a model that no loader runs by itself.
 	Code Code
+	// Loaders says which versions of libraries the host runs, as ">=5.3,<6", or "none". It makes notes
+	// of findings that none of them can obey; [Libraries] are the names.
+	Loaders map[string]string
 	// Rules turn findings off or change their severity. The last match counts.
 	Rules []Change
 	// Paths change this policy for files whose names match, in order.
@@ -121,6 +124,7 @@ type Change struct {
 func (v *draft) applyPolicy() {
 	p := v.policy
 	v.reportNewer()
+	v.nameLoaders()
 	if p.Code == CodeRefuse {
 		v.applyChanges([]Change{{sidecar.CodeCode, danger.String()}})
 	}

@@ -70,7 +70,7 @@ func (p *Policy) writtenVersion() int {
 // firstOwnVersion is the first version with members of the gate.
 const firstOwnVersion = 2
 
-// MarshalJSON writes every member, in the form that ParsePolicy reads.
+// MarshalJSON writes every member but loaders that say nothing, in the form that ParsePolicy reads.
 func (p Policy) MarshalJSON() ([]byte, error) {
 	limit, err := p.Limits.MarshalJSON()
 	if err != nil {
@@ -83,7 +83,9 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 		out = fmt.Appendf(out, ",\n  %q: %s", name, text)
 	}
 	for i := range members {
-		add(members[i].name, members[i].get(&p))
+		if value := members[i].get(&p); value != nil {
+			add(members[i].name, value)
+		}
 	}
 	blocks := []map[string]any{}
 	for _, b := range p.Paths {

@@ -73,6 +73,7 @@ var members = []policyMember{
 		},
 		func(to, from *Policy) { to.Rules = from.Rules },
 	},
+	loadersMember,
 }
 
 var unlookedWords = [...]string{"refuse", "report"}

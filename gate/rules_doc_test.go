@@ -183,6 +183,13 @@ func TestRulesHaveTheirPages(t *testing.T) {
 			text += " `" + member + "`"
 		}
 		fmt.Fprintf(p, "| to allow it | %s |\n", text)
+		var by []string
+		for _, l := range r.Loaders() {
+			by = append(by, l.String())
+		}
+		if len(by) > 0 {
+			fmt.Fprintf(p, "| obeyed by | %s |\n", strings.Join(by, "; "))
+		}
 		p.WriteString(shown(r.ID))
 		p.WriteString(inBytes(t, e[r.ID]))
 	}

@@ -46,7 +46,7 @@ type policyShowCmd struct{ policyArg }
 
 func (policyShowCmd) Help() string {
 	return `Prints everything that scan and serve check: the members that amn limits show prints, and those
-of a gate ("version": 3): formats, dtypes, schemes ("*" is all), pickle, allow_globals, classes, fail_on,
+of a gate ("version": 3): formats, dtypes, schemes ("*" is all), pickle, allow_globals, classes, loaders, fail_on,
 unlooked, rules, paths, ignore. --limits reads the output back.`
 }
 
