@@ -96,6 +96,24 @@ func TestMessagesThatAreRefused(t *testing.T) {
 	}
 }
 
+// The file of the document is one.
+func TestTheDocumentsFile(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "operators.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, ok := strings.Cut(string(text), "```json\n")
+	block, _, end := strings.Cut(block, "```")
+	if !ok || !end {
+		t.Fatal("there is no file in the document")
+	}
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	if out, in, err := hooks.Parse(b, []byte(block), func(string) string { return secret }); err != nil || len(out) != 2 || len(in) != 3 {
+		t.Errorf("%d, %d, %v", len(out), len(in), err)
+	}
+}
+
 // everywhere runs a test on both databases.
 func everywhere(t *testing.T, test func(*testing.T, store.Engine)) {
 	for _, name := range []string{"sqlite", "postgres"} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"fmt"
 	"regexp"
 
 	"github.com/jackc/pgx/v5"
@@ -186,4 +187,42 @@ func Sizes(ctx context.Context, e Engine) (text string, err error) {
 		})
 	})
 	return text, err
+}
+
+// Rows returns the rows of an answer as text.
+func Rows(ctx context.Context, e Engine, query string, args ...any) (out []string, err error) {
+	err = within(ctx, e, func(c conn) error {
+		r, err := c.rows(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		defer r.close()
+		var values func() ([]any, error)
+		switch r := r.(type) {
+		case pgRows:
+			values = r.Values
+		case liteRows:
+			names, err := r.Columns()
+			if err != nil {
+				return err
+			}
+			values = func() ([]any, error) {
+				row := make([]any, len(names))
+				to := make([]any, len(names))
+				for i := range row {
+					to[i] = &row[i]
+				}
+				return row, r.Scan(to...)
+			}
+		}
+		for r.Next() {
+			row, err := values()
+			if err != nil {
+				return err
+			}
+			out = append(out, fmt.Sprintln(row...))
+		}
+		return r.Err()
+	})
+	return out, err
 }
