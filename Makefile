@@ -304,8 +304,8 @@ bench-requests: ## requests and bytes of headers over a network beside huggingfa
 bench-merge: ## amn merge-lora, merge and edit beside PEFT, mergekit and safetensors, on models above 1 GB: make bench-merge PYTHON=.venv/bin/python
 	$(GO) build -o amn-merge-bench ./cli/amn && CROSSCHECK_AMN=./amn-merge-bench PYTHONPATH=.venv/merge:.venv/quant $(PYTHON) crosscheck/mergebench/run.py; status=$$?; rm -f amn-merge-bench; exit $$status
 
-bench-jobs: ## time and memory of the jobs of README, interleaved, on a model above 1 GB; BENCH_DIR= with 12 GB
-	$(GO) build -o amn-jobs-bench ./cli/amn && CROSSCHECK_AMN=./amn-jobs-bench python3 crosscheck/benchjobs/run.py $(if $(BENCH_DIR),--folder $(BENCH_DIR)); status=$$?; rm -f amn-jobs-bench; exit $$status
+bench-jobs: ## time and memory of the jobs of README, interleaved, on a model above 1 GB; BENCH_DIR= with 12 GB, PAGE=docs/performance.md writes the table
+	$(GO) build -o amn-jobs-bench ./cli/amn && CROSSCHECK_AMN=./amn-jobs-bench python3 crosscheck/benchjobs/run.py $(if $(BENCH_DIR),--folder $(BENCH_DIR)) $(if $(PAGE),--page $(PAGE)); status=$$?; rm -f amn-jobs-bench; exit $$status
 
 bench-hostile: ## what hostile files cost
 	$(GO) test ./... -run '^$$' -bench Hostile -benchmem -cpu 1 | grep -v -e 'no test files' -e '^PASS'

@@ -5,9 +5,13 @@
 
 The model is a random Llama in BF16, above 1 GB with ten layers; it needs no library. Jobs read what earlier jobs wrote (inspect and scan, dequantize). Each runs with --no-sync, as no library syncs;
 files are in the page cache from the second round on. Printed: the median of the seconds, of the processors' seconds, and
-the most memory of all runs, beside a copy of the file by the system.
+the most memory of all runs, beside a copy of the file by the system, and how often the seconds of that copy. The machine's load is
+printed too: beside other work, the seconds of processors and the memory say most.
+
+    --page docs/performance.md      writes the table there, below its mark
 """
 import argparse
+import datetime
 import json
 import os
 import pathlib
@@ -18,7 +22,9 @@ import sys
 import tempfile
 import time
 
+MARK = "<!-- made by crosscheck/benchjobs/run.py -->"
 AMN = os.environ.get("CROSSCHECK_AMN", "./amn")
+COPY = "copy by the system"
 HIDDEN, INNER, VOCAB = 2048, 8192, 32000
 SIGN = bytes(0x3C if i % 2 else 0xBC for i in range(256))  # of numbers near 0.01
 ONCE = """import json,os,resource,subprocess,sys
@@ -67,7 +73,7 @@ def jobs(made, other, out):
     model, at = made / "model.safetensors", lambda name: out / name  # noqa: E731
     write = lambda command, name, *a: (amn(command, "-q", "-f", "--no-sync", "-o", at(name), *a), at(name))  # noqa: E731
     return {
-        "copy by the system": (["cp", str(model), str(at("copy"))], at("copy")),
+        COPY: (["cp", str(model), str(at("copy"))], at("copy")),
         "inspect": (amn("inspect", "--verify", model), None),
         "scan": (amn("scan", model), None),
         "quantize --to nf4": write("quantize", "nf4", "--to", "nf4", made),
@@ -100,6 +106,7 @@ def main():
     flags.add_argument("--folder", help="where models and results go: 12 GB with ten layers")
     flags.add_argument("--runs", type=int, default=3)
     flags.add_argument("--layers", type=int, default=10)
+    flags.add_argument("--page", type=pathlib.Path)
     flags.add_argument("jobs", nargs="*", metavar="JOB")
     a = flags.parse_args()
     with tempfile.TemporaryDirectory(dir=a.folder) as tmp:
@@ -113,14 +120,23 @@ def main():
         if unknown := set(a.jobs) - set(all_):
             flags.error(f"no job {', '.join(sorted(unknown))}: {', '.join(all_)}")
         took = {name: [] for name in all_ if not a.jobs or name in a.jobs}
+        load = [os.getloadavg()[0]]
         for _ in range(a.runs):
             for name in took:
                 took[name].append(run(*all_[name]))
         size = (made / "model.safetensors").stat().st_size
-        print(f"{size / 1e9:.2f} GB in BF16, {a.runs} runs by turns, {os.cpu_count()} processors")
-        print("| job | seconds | of processors | MiB |\n|---|---:|---:|---:|")
+        load.append(os.getloadavg()[0])
+        lines = [f"{size / 1e9:.2f} GB in BF16, {a.runs} runs by turns, {os.cpu_count()} processors, {datetime.date.today().isoformat()}; the machine's load was {load[0]:.0f} before and {load[1]:.0f} after.", "",
+                 "| job | seconds | by a copy | seconds of processors | memory |", "|---|---:|---:|---:|---:|"]
+        median = lambda name, i: statistics.median(r[i] for r in took[name])  # noqa: E731
         for name, runs in took.items():
-            print(f"| {name} | {statistics.median(r[0] for r in runs):.2f} | {statistics.median(r[1] for r in runs):.2f} | {max(r[2] for r in runs)} |")
+            by = f"{median(name, 0) / median(COPY, 0):.1f}" if COPY in took else ""
+            lines.append(f"| {name} | {median(name, 0):.2f} | {by} | {median(name, 1):.2f} | {max(r[2] for r in runs)} MiB |")
+        print("\n".join(lines))
+        if a.page:
+            text = a.page.read_text()
+            begin = text.index(MARK) + len(MARK)
+            a.page.write_text(text[:begin] + "\n" + "\n".join(lines) + "\n" + text[text.index("\n## ", begin):])
 
 
 if __name__ == "__main__":
