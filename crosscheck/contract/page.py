@@ -124,7 +124,8 @@ def mapped(file):
         text = f"{r['modules']} modules" if r["verdict"] == "equal" else f"{r['verdict']}: {cell(r['why'])}"
         answers[r["class"], r["library"]][r["to"]] = text
     count = collections.Counter(r["verdict"] for r in lines)
-    out = [f"{len(lines)} folders, {', '.join(versions)}: " + ", ".join(f"{count[v]} {v}" for v in ("equal", "read", "WRONG") if count[v] or v == "WRONG") + ".", "", "| class | vLLM | SGLang |", "|---|---|---|"]
+    folders = {(r["type"], r["width"], r["to"]) for r in lines}
+    out = [f"{len(folders)} folders, {len(lines)} answers, {', '.join(versions)}: " + ", ".join(f"{count[v]} {v}" for v in ("equal", "read", "WRONG") if count[v] or v == "WRONG") + ".", "", "| class | vLLM | SGLang |", "|---|---|---|"]
     for cls in sorted({c for c, _ in answers}):
         out.append(f"| {cls} | " + " | ".join("; ".join(dict.fromkeys(f"{to}: {text}" if not text.startswith("read") else text for to, text in answers[cls, lib].items())) for lib in ("vllm", "sglang")) + " |")
     return out
