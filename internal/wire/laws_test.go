@@ -170,7 +170,8 @@ func TestAFailedReadLeavesNoBytesBehind(t *testing.T) {
 	see(0, 100, false)
 	for range 2 { // the second time into the buffer that has the window
 		see(far, 51, true) // one byte more than there is
-		see(0, 100, false) // not the bytes behind it
+		see(0, 100, false)
+		see(20_000, 100, false) // not the bytes behind it
 	}
 	see(far, 50, false) // those that there are, although what was read ahead of them failed
 	broken = false
@@ -331,6 +332,9 @@ func TestPiecesAreReadInOrder(t *testing.T) {
 	if _, err := c.Bytes(wire.Chunk + 1); !errors.Is(err, faulty.ErrDisk) || c.Off() != 0 {
 		t.Errorf("%v, at %d", err, c.Off())
 	}
+	if _, err := c.Bytes(10); !errors.Is(err, faulty.ErrDisk) || c.Off() != 0 {
+		t.Errorf("%v, at %d", err, c.Off())
+	}
 	b := limitstest.Open(t, limits.Policy{MaxTotalBytes: 100})
 	small := wire.NewCursor(b, "test", zeros{}, 1<<20)
 	if _, err := small.View(1); !errors.Is(err, limits.ErrLimit) {
@@ -349,6 +353,26 @@ func TestTablesAreShorterThanTheirMap(t *testing.T) {
 					t.Errorf("a table of %d, a map of %d, %d bytes seen: %t", table, size, length, got)
 				}
 			}
+		}
+	}
+}
+
+// What a text has is shown, whatever else it has: a quote or a backslash alone is escaped, a byte
+// that is no text too, and names are in one order whatever zeros are before their numbers.
+func TestTextsAreShownAndOrdered(t *testing.T) {
+	for raw, want := range map[string]string{`a"b`: `a\"b`, `a\b`: `a\\b`, "a~b": "a~b", "a\x7fb": `a\u{7f}b`, "ab": "ab"} {
+		if got := wire.Clean(raw, 64); got != want {
+			t.Errorf("%q is shown as %s, not %s", raw, got, want)
+		}
+	}
+	for raw, want := range map[string]string{"a\xffb": `a\x{ff}b`, `a"é`: `a"é`} {
+		if got := wire.Whole(raw); got != want {
+			t.Errorf("%q is %s, not %s", raw, got, want)
+		}
+	}
+	for _, pair := range [][2]string{{"1", "01x"}, {"01", "1x"}, {"a", "ab"}, {"2", "10"}, {"01", "1"}, {"", "0"}} {
+		if wire.Natural(pair[0], pair[1]) >= 0 || wire.Natural(pair[1], pair[0]) <= 0 {
+			t.Errorf("%q comes before %q", pair[1], pair[0])
 		}
 	}
 }
