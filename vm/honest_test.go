@@ -1,10 +1,13 @@
 package vm_test
 
 import (
+	"bytes"
 	"io"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/internal/corpustest"
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
@@ -25,4 +28,18 @@ func TestHonestPicklesChargeWhatIsWritten(t *testing.T) {
 			return vm.Scan(b, r, 0, size).Err
 		}, nil
 	})
+}
+
+// What hostile pickles charge until they are refused is written down, as far as a scan goes.
+func TestHostilePicklesChargeWhatIsWritten(t *testing.T) {
+	for _, r := range corpus.Hostile("pickle") {
+		data := r.Bytes()
+		if len(data) > 64<<10 {
+			continue
+		}
+		t.Run(r.Name, func(t *testing.T) {
+			ledger.Charges(t)
+			vm.Scan(corpustest.Account(t, r.Policy), bytes.NewReader(data), 0, int64(len(data)))
+		})
+	}
 }
