@@ -1,10 +1,12 @@
 package hdf5_test
 
 import (
+	"errors"
 	"io"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/internal/corpustest"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/hdf5"
 )
@@ -16,6 +18,20 @@ func TestHonestFilesChargeWhatIsWritten(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return f.Verify, nil
+		return func(b *limits.Budget) error {
+			for i := range f.Tensors() {
+				body, err := f.Body(b, i)
+				if errors.Is(err, wire.ErrUnsupported) {
+					continue // some are listed, and not read
+				} else if err != nil {
+					return err
+				}
+				_, err = io.Copy(io.Discard, body)
+				if err = errors.Join(err, body.Close()); err != nil {
+					return err
+				}
+			}
+			return f.Verify(b)
+		}, nil
 	})
 }
