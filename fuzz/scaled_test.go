@@ -138,7 +138,7 @@ func scaledRow(t *testing.T, f *scaled.Format, src []float32, cols int64, d asm.
 // and the rounding of quotient and scale. A scale that is not normal has no such bound.
 func withinCode(t *testing.T, f *scaled.Format, x, y, scale float32, d asm.Type) {
 	t.Helper()
-	if f.Wide() && f.Library != scaled.TorchAO {
+	if f.Inverse || f.Precision == scaled.WideAll {
 		d = asm.F32
 	}
 	s := math.Abs(float64(scale))

@@ -75,11 +75,6 @@ var namings = []naming{
 	{"quant/awq/bind.go", map[string]int{"gptq": 2}, "GPTQModel, a library that writes AWQ"},
 	{"quant/awq/write.go", map[string]int{"gptq": 1}, "GPTQModel, a library that loads AWQ"},
 	{"quant/fp8/bind.go", map[string]int{"comfy": 1}, "the name of a golden whose first form is FP8's"},
-	// To be mended.
-	{"internal/scheme/grid.go", map[string]int{"fp8": 1, "modelopt": 2}, "shapes of scales"},
-	{"quant/scaled/encode.go", map[string]int{"modelopt": 1, "torchao": 2}, "arithmetic of libraries"},
-	{"quant/scaled/format.go", map[string]int{"compressed": 1}, "arithmetic of libraries"},
-	{"quant/scaled/groups.go", map[string]int{"awq": 1, "compressed": 1, "gptq": 1, "modelopt": 2, "torchao": 1}, "arithmetic of libraries"},
 }
 
 // engineTests are the tests of convert that name schemes, with why. A test of one scheme is in its

@@ -39,7 +39,7 @@ func (s *Set) ScaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
 		return g, "one scale", nil
 	case len(w.Shape) == 1:
 		return s.blockGrid(g, w, scale, []int64{1, n})
-	case s.Options.Block == [2]int64{} && modelOptBlocks(w, scale):
+	case s.Options.Block == [2]int64{} && blocksApart(w, scale):
 		g.BlockRows, g.BlockCols, g.Cols = defaultBlock, defaultBlock, scale.Shape[2]
 		return g, fmt.Sprintf("%dx%d blocks", defaultBlock, defaultBlock), nil
 	case n == rows && (len(have) == 1 || lastIsOne(scale.Shape)) && !s.perColumn(w, scale):
@@ -58,10 +58,10 @@ func (s *Set) ScaleGrid(w, scale *tensor.Info) (form.Grid, string, error) {
 	}
 }
 
-// modelOptBlocks reports whether scales are those of ModelOpt's blocks of 128 x 128, with
-// a dimension of 1 after each number of blocks. A scale per row of a weight with 16,384
+// blocksApart reports whether scales are of blocks of 128 x 128, with a dimension of 1 after each
+// number of blocks, as ModelOpt stores them. A scale per row of a weight with 16,384
 // columns would have the same count, so shapes are compared.
-func modelOptBlocks(w, scale *tensor.Info) bool {
+func blocksApart(w, scale *tensor.Info) bool {
 	if len(w.Shape) != 2 || len(scale.Shape) != 4 || scale.Shape[2] == 1 {
 		return false
 	}
@@ -79,7 +79,7 @@ func (s *Set) perColumn(w, scale *tensor.Info) bool {
 	if scale.Name == w.Name+"_weight_scale" { // ModelOpt's name for fused experts
 		return Shaped(scale.Shape, []int64{e, out}) || Shaped(scale.Shape, []int64{e, 1, out})
 	}
-	if s.Config.Method() != "fbgemm_fp8" {
+	if !s.Table.stacked[s.Config.Method()] {
 		return false
 	}
 	return Shaped(scale.Shape, []int64{e, 1, out}) || Shaped(scale.Shape, []int64{e, out, 1})

@@ -67,6 +67,8 @@ const (
 type Method struct {
 	Name  string
 	Known []string
+	// Columns says that a stack of matrices [E, in, out] has a scale for each column.
+	Columns bool
 }
 
 // A Main is the name of a scheme's main tensor, and of the tensors beside it.
@@ -92,6 +94,7 @@ type Table struct {
 	Rows      []*Scheme
 	Asked     []*Scheme // the same by descending priority
 	Methods   map[string]bool
+	stacked   map[string]bool // the methods with [Method.Columns]
 	scales    []string
 	marks     []string
 	Only      []Main
@@ -105,7 +108,7 @@ type Table struct {
 // NewTable returns the table of rows. marks and modules are names that the tensors of
 // others have.
 func NewTable(rows []*Scheme, marks, modules []string) *Table {
-	t := &Table{Rows: rows, Asked: slices.Clone(rows), Methods: map[string]bool{}}
+	t := &Table{Rows: rows, Asked: slices.Clone(rows), Methods: map[string]bool{}, stacked: map[string]bool{}}
 	slices.SortStableFunc(t.Asked, func(a, b *Scheme) int { return cmp.Compare(b.Priority, a.Priority) })
 	for _, r := range rows {
 		t.scales = Union(t.scales, r.Scales)
@@ -114,6 +117,7 @@ func NewTable(rows []*Scheme, marks, modules []string) *Table {
 		t.meta = Union(t.meta, r.Meta)
 		for _, m := range r.Methods {
 			t.Methods[m.Name] = m.Name != "" // an empty method contradicts nothing
+			t.stacked[m.Name] = t.stacked[m.Name] || m.Columns
 		}
 		for _, m := range r.Mains {
 			t.Alone = Union(t.Alone, m.alone())

@@ -23,7 +23,7 @@ var Targets = []*encode.Target{{
 }}
 
 var groups = scaled.Groups{
-	Name: "awq", Layout: "INT4 as AWQ packs it, groups of 128, rounded to nearest", Library: scaled.AutoAWQ, Bits: 4, Size: 128, Scale: scaled.Half, Second: scaled.ZeroPoint,
+	Name: "awq", Layout: "INT4 as AWQ packs it, groups of 128, rounded to nearest", Bits: 4, Size: 128, Scale: scaled.Half, Second: scaled.ZeroPoint,
 	Half: true, Columns: true, Rule: scaled.HalfRule,
 }
 

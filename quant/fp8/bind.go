@@ -44,7 +44,7 @@ var scaleNames = [...]struct{ weight, scale string }{
 
 // methods are the methods whose configurations promise a scale for an FP8 weight.
 var methods = []scheme.Method{
-	Method, {Name: "fbgemm_fp8", Known: fbgemmKeys}, {Name: "mxfp8", Known: keys}, bfl.Method, {Name: "w8a8_fp8", Known: keys},
+	Method, {Name: "fbgemm_fp8", Known: fbgemmKeys, Columns: true}, {Name: "mxfp8", Known: keys}, bfl.Method, {Name: "w8a8_fp8", Known: keys},
 	compressed.Method, modelopt.Method, quark.Method,
 }
 

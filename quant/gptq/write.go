@@ -30,7 +30,7 @@ var Targets = []*encode.Target{
 const tried = "gptq"
 
 func target(f scaled.Groups, method string) *encode.Target {
-	f.Library, f.Size, f.Scale, f.Second, f.Columns, f.Rule = scaled.GPTQModel, 128, scaled.Half, scaled.ZeroPoint, true, scaled.MiddleRule
+	f.Size, f.Scale, f.Second, f.Columns, f.Rule = 128, scaled.Half, scaled.ZeroPoint, true, scaled.MiddleRule
 	t := &encode.Target{Name: f.Name, Library: "GPTQModel", Groups: &f, Fuses: true, Start: start}
 	t.Served = encode.Served{Method: method, Packers: []loaders.Library{loaders.GPTQModel}, Packed: library}
 	if method != "" {

@@ -40,11 +40,10 @@ func integers(bits ...int) (list []*encode.Target) {
 // affine returns the format of integers of a width.
 func affine(bits int) scaled.Groups {
 	digit := string(rune('0' + bits))
-	return scaled.Groups{Name: "mlx_" + digit, Layout: "INT" + digit + " of MLX, groups of 64", Library: scaled.MLX, Mode: "affine", Bits: bits, Size: 64, Second: scaled.Bias, Rule: scaled.AffineRule}
+	return scaled.Groups{Name: "mlx_" + digit, Layout: "INT" + digit + " of MLX, groups of 64", Mode: "affine", Bits: bits, Size: 64, Second: scaled.Bias, Rule: scaled.AffineRule}
 }
 
 func target(f scaled.Groups) *encode.Target {
-	f.Library = scaled.MLX
 	return &encode.Target{Name: f.Name, Library: "MLX", Groups: &f, KeepsRules: true, Start: start}
 }
 

@@ -16,15 +16,15 @@ import (
 // groups.
 var (
 	Rows = []*encode.Target{
-		ofBlocks(scaled.Format{Name: "modelopt_fp8_channel", Layout: "FP8 E4M3 of ModelOpt, one scale per row", Code: scaled.E4M3, Rows: 1, Library: scaled.ModelOpt}, "FP8_PER_CHANNEL_PER_TOKEN"),
-		ofBlocks(scaled.Format{Name: "modelopt_fp8_block", Layout: "FP8 E4M3 of ModelOpt, one scale for 128 x 128", Code: scaled.E4M3, Rows: 128, Cols: 128, Library: scaled.ModelOpt}, "FP8_PB_WO"),
+		ofBlocks(scaled.Format{Name: "modelopt_fp8_channel", Layout: "FP8 E4M3 of ModelOpt, one scale per row", Code: scaled.E4M3, Rows: 1, Precision: scaled.WideAll}, "FP8_PER_CHANNEL_PER_TOKEN"),
+		ofBlocks(scaled.Format{Name: "modelopt_fp8_block", Layout: "FP8 E4M3 of ModelOpt, one scale for 128 x 128", Code: scaled.E4M3, Rows: 128, Cols: 128, Precision: scaled.WideAll}, "FP8_PB_WO"),
 	}
 	Matrix = []*encode.Target{
-		ofGroups(scaled.Groups{Name: "modelopt_fp8", Layout: "FP8 E4M3 of ModelOpt, one scale per matrix", Library: scaled.ModelOpt, Bits: 8, Float: true, Scale: scaled.Nothing, Global: true, Rule: scaled.WholeRule}, "FP8"),
+		ofGroups(scaled.Groups{Name: "modelopt_fp8", Layout: "FP8 E4M3 of ModelOpt, one scale per matrix", Wide: true, Bits: 8, Float: true, Scale: scaled.Nothing, Global: true, Rule: scaled.WholeRule}, "FP8"),
 	}
 	Groups = []*encode.Target{
-		ofGroups(scaled.Groups{Name: "modelopt_nvfp4", Layout: "NVFP4 of ModelOpt, groups of 16", Library: scaled.ModelOpt, Bits: 4, Size: 16, Float: true, Scale: scaled.Float8, Global: true, Rule: scaled.MultipliedRule}, "W4A16_NVFP4"),
-		ofGroups(scaled.Groups{Name: "modelopt_mxfp8", Layout: "MXFP8 of ModelOpt, groups of 32", Library: scaled.ModelOpt, Bits: 8, Size: 32, Float: true, Scale: scaled.Exponent, Rule: scaled.LogarithmRule}, "MXFP8"),
+		ofGroups(scaled.Groups{Name: "modelopt_nvfp4", Layout: "NVFP4 of ModelOpt, groups of 16", Bits: 4, Size: 16, Float: true, Scale: scaled.Float8, Global: true, Rule: scaled.MultipliedRule}, "W4A16_NVFP4"),
+		ofGroups(scaled.Groups{Name: "modelopt_mxfp8", Layout: "MXFP8 of ModelOpt, groups of 32", Bits: 8, Size: 32, Float: true, Scale: scaled.Exponent, Rule: scaled.LogarithmRule}, "MXFP8"),
 	}
 )
 

@@ -20,7 +20,7 @@ var Targets = []*encode.Target{{
 	Name: "gpt_oss", Library: "OpenAI", Groups: &groups, Served: encode.Served{Method: "gpt_oss_mxfp4"}, Start: start,
 }}
 
-var groups = scaled.Groups{Name: "gpt_oss", Layout: "MXFP4 of gpt-oss, groups of 32", Library: scaled.GptOss, Bits: 4, Size: 32, Float: true, Scale: scaled.Exponent, Bfloat: true, Rule: scaled.UpwardRule}
+var groups = scaled.Groups{Name: "gpt_oss", Layout: "MXFP4 of gpt-oss, groups of 32", Bits: 4, Size: 32, Float: true, Scale: scaled.Exponent, Bfloat: true, Rule: scaled.UpwardRule}
 
 // encoder encodes the weights of one model.
 type encoder struct{ encode.Grouped }

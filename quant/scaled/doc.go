@@ -9,7 +9,8 @@
 //	r = (1/a)*448; code = E4M3(x*r); scale = 1/r    (r = 1 where a is 0)
 //
 // All other formats use compressed-tensors' symmetric arithmetic. Every step is rounded
-// to float32 and then to the type D of the model's weights, as in torch:
+// to float32 and then to the type D of the model's weights, as in torch, unless
+// [Format.Precision] says that a step is rounded to float32 alone:
 //
 //	scale = D(a/h); code = round(clamp(D(x/scale)))
 //

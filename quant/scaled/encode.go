@@ -82,12 +82,12 @@ func (f *Format) factor(most float32, d asm.Type) float32 {
 		return 1
 	case f.Inverse:
 		return 1 / most * f.Code.halfRange() // torch divides a number by a tensor this way
-	case f.Library == ModelOpt:
+	case f.Precision == WideAll:
 		d = asm.F32
 	}
 	scale := round(d, most/f.Code.halfRange())
 	switch {
-	case f.Library == TorchAO && f.Code == Int8:
+	case f.Reciprocal:
 		return max(scale, epsilon(asm.F32))
 	case scale == 0:
 		return epsilon(d)
@@ -112,7 +112,7 @@ func (f *Format) codes(row []byte, at int64, src []float32, factor float32, d as
 	var list [256]float32
 	for len(src) > 0 {
 		part := list[:min(len(src), len(list))]
-		if f.Library == TorchAO && f.Code == Int8 {
+		if f.Reciprocal {
 			times(part, src, 1/factor)
 		} else {
 			divide(part, src, factor, d)

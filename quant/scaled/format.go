@@ -34,6 +34,16 @@ func (c Code) Packed() bool { return c >= Int4 }
 // halfRange returns half the distance between the smallest and the largest code.
 func (c Code) halfRange() float32 { return [...]float32{448, 57344, 127.5, 7.5, 127.5}[c] }
 
+// A Precision says what a library rounds to float32 alone, and not to the type of the weights.
+type Precision uint8
+
+// The precisions.
+const (
+	OfType    Precision = iota // nothing
+	WideCodes                  // codes; scales are stored in float32
+	WideAll                    // scales and codes
+)
+
 // A Format is how a matrix is stored.
 type Format struct {
 	Name   string // as on the command line
@@ -42,7 +52,10 @@ type Format struct {
 	// Rows and Cols are the block of numbers under one scale; Cols 0 is a whole row.
 	Rows, Cols int64
 	Inverse    bool // see the package comment
-	Library    Library
+	Precision  Precision
+	// Reciprocal says that numbers are multiplied by the reciprocal of a scale, which is at least
+	// the machine epsilon of float32.
+	Reciprocal bool
 	// Whole says that the matrix must be divided into whole blocks.
 	Whole bool
 }
@@ -54,7 +67,7 @@ func (f *Format) Fits(rows, cols int64) bool {
 
 // Wide reports whether the library computes codes in float32 whatever the type of the
 // weights, and stores scales in it.
-func (f *Format) Wide() bool { return f.Inverse || f.Library != CompressedTensors }
+func (f *Format) Wide() bool { return f.Inverse || f.Precision != OfType }
 
 // RowBytes returns the size of a row's codes.
 func (f *Format) RowBytes(cols int64) int64 {

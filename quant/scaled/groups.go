@@ -6,20 +6,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/asm"
 )
 
-// A Library is the library that writes a format, and whose names and arithmetic it has.
-type Library uint8
-
-// The libraries.
-const (
-	CompressedTensors Library = iota
-	ModelOpt
-	MLX
-	GPTQModel
-	AutoAWQ
-	TorchAO
-	GptOss // OpenAI's own files of gpt-oss, of which only the experts are quantized
-)
-
 // A Number says how a scale is stored.
 type Number uint8
 
@@ -47,7 +33,6 @@ const (
 type Groups struct {
 	Name    string // as on the command line
 	Layout  string // for people
-	Library Library
 	Mode    string // the library's name for it, if it has several
 	Bits    int
 	Size    int64 // numbers in a group; 0 if the matrix has one scale
@@ -56,6 +41,7 @@ type Groups struct {
 	Scale   Number
 	Second  Second
 	Global  bool // a global scale, with or without group scales
+	Wide    bool // a lone global scale is computed in float32, whatever the type of the weights
 	Divides bool // the global scale divides, instead of multiplying
 	// Half and Bfloat say that the library rounds weights to float16 or BF16 before it
 	// quantizes them.
@@ -127,7 +113,7 @@ func (f *Groups) RowBytes(cols int64) int64 { return cols * int64(f.Bits) / 8 }
 // have the type d.
 func (f *Groups) Over(most float32, d asm.Type) float32 {
 	switch {
-	case f.Size == 0 && f.Library == ModelOpt:
+	case f.Size == 0 && f.Wide:
 		return nonzero(most/448, asm.F32)
 	case f.Size == 0 && f.E5M2:
 		return nonzero(round(d, most/57344), d)

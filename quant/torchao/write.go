@@ -15,13 +15,13 @@ import (
 // Rows and Matrix are the targets: a scale for each row or group, and one for a matrix.
 var (
 	Rows = []*encode.Target{
-		ofBlocks(scaled.Format{Name: "torchao_fp8", Layout: "FP8 E4M3 of TorchAO, one scale per row", Code: scaled.E4M3, Rows: 1, Library: scaled.TorchAO}),
-		ofBlocks(scaled.Format{Name: "torchao_fp8_e5m2", Layout: "FP8 E5M2 of TorchAO, one scale per row", Code: scaled.E5M2, Rows: 1, Library: scaled.TorchAO}),
-		ofBlocks(scaled.Format{Name: "torchao_fp8_e5m2_group", Layout: "FP8 E5M2 of TorchAO, groups of 128", Code: scaled.E5M2, Rows: 1, Cols: 128, Whole: true, Library: scaled.TorchAO}),
-		ofBlocks(scaled.Format{Name: "torchao_int8", Layout: "INT8 of TorchAO, one scale per row", Code: scaled.Int8, Rows: 1, Library: scaled.TorchAO}),
+		ofBlocks(scaled.Format{Name: "torchao_fp8", Layout: "FP8 E4M3 of TorchAO, one scale per row", Code: scaled.E4M3, Rows: 1, Precision: scaled.WideCodes}),
+		ofBlocks(scaled.Format{Name: "torchao_fp8_e5m2", Layout: "FP8 E5M2 of TorchAO, one scale per row", Code: scaled.E5M2, Rows: 1, Precision: scaled.WideCodes}),
+		ofBlocks(scaled.Format{Name: "torchao_fp8_e5m2_group", Layout: "FP8 E5M2 of TorchAO, groups of 128", Code: scaled.E5M2, Rows: 1, Cols: 128, Whole: true, Precision: scaled.WideCodes}),
+		ofBlocks(scaled.Format{Name: "torchao_int8", Layout: "INT8 of TorchAO, one scale per row", Code: scaled.Int8, Rows: 1, Precision: scaled.WideCodes, Reciprocal: true}),
 	}
 	Matrix = []*encode.Target{
-		ofMatrix(scaled.Groups{Name: "torchao_fp8_e5m2_tensor", Layout: "FP8 E5M2 of TorchAO, one scale per matrix", Library: scaled.TorchAO, Bits: 8, Float: true, E5M2: true, Scale: scaled.Nothing, Global: true, Rule: scaled.WholeRule}),
+		ofMatrix(scaled.Groups{Name: "torchao_fp8_e5m2_tensor", Layout: "FP8 E5M2 of TorchAO, one scale per matrix", Bits: 8, Float: true, E5M2: true, Scale: scaled.Nothing, Global: true, Rule: scaled.WholeRule}),
 	}
 )
 
