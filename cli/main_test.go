@@ -28,8 +28,7 @@ var update = flag.Bool("update", false, "rewrite what the tests compare with")
 const runAsProgram = "AMN_TEST_RUN"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "judge-one" { // a child of serve --isolate, with bugs
-		cli.Misjudge()
+	if len(os.Args) > 1 && os.Args[1] == "judge-one" { // a child of serve --isolate
 		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, OwnProcess: true}))
 	}
 	if os.Getenv(runAsProgram) != "" {

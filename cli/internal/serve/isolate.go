@@ -131,7 +131,7 @@ func (h *judgeRequest) asking(end func(error)) *host.Asking {
 func (h *judgeRequest) judge(g *gate.Gate, b *limits.Budget, r io.ReaderAt) (*gate.Verdict, error) {
 	hint := gate.Hint{Name: h.Name, Promised: h.Promised, Beside: h.Beside}
 	if len(h.Files) == 0 {
-		return JudgeFile(g, b, r, h.Size, hint)
+		return check(g, b, r, h.Size, hint)
 	}
 	var f gate.Folder
 	for _, one := range h.Files {
@@ -142,8 +142,8 @@ func (h *judgeRequest) judge(g *gate.Gate, b *limits.Budget, r io.ReaderAt) (*ga
 	return g.CheckFolder(b, &f, hint)
 }
 
-// JudgeFile judges the file in a child; tests replace it.
-var JudgeFile = (*gate.Gate).Check
+// check judges the file in a child; tests replace it.
+var check = (*gate.Gate).Check
 
 // childMemory is the memory of a child besides the budget of its file.
 const childMemory = 256 << 20
@@ -203,7 +203,7 @@ func (f *Children) askChild(ctx context.Context, g *gate.Gate, r io.ReaderAt, ov
 	}
 	turns := host.TurnOf(ctx)
 	if turns != nil {
-		over.Turns, over.Every = 3+len(cmd.ExtraFiles), EverySteps
+		over.Turns, over.Every = 3+len(cmd.ExtraFiles), everySteps
 	}
 	line, err := json.Marshal(over)
 	if err != nil {

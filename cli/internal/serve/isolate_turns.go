@@ -9,11 +9,11 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate/host"
 )
 
-// EverySteps is how many steps a turn of a child has, if it is set; tests set it.
-var EverySteps int64
+// everySteps is how many steps a turn of a child has, if it is set; tests set it.
+var everySteps int64
 
-// AtPoint is called wherever a child reads, writes, or asks for a turn; tests set it.
-var AtPoint = func(_ string, _ *os.Process) {}
+// atPoint is called wherever a child reads, writes, or asks for a turn; tests set it.
+var atPoint = func(_ string, _ *os.Process) {}
 
 // runByTurns runs a child, which asks for its turns through two pipes of its own. If it is
 // killed while it waits, its turn is waited for all the same: then nothing of it is left.
@@ -57,7 +57,7 @@ type pointReader struct {
 }
 
 func (p *pointReader) Read(to []byte) (int, error) {
-	AtPoint("read", p.cmd.Process)
+	atPoint("read", p.cmd.Process)
 	return p.r.Read(to)
 }
 
@@ -69,6 +69,6 @@ type pointWriter struct {
 }
 
 func (p *pointWriter) Write(text []byte) (int, error) {
-	AtPoint(p.class, p.cmd.Process)
+	atPoint(p.class, p.cmd.Process)
 	return p.w.Write(text)
 }

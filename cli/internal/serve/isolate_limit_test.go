@@ -1,6 +1,6 @@
 //go:build linux && !race
 
-package cli_test
+package serve_test
 
 import (
 	"bufio"

@@ -1,6 +1,6 @@
 //go:build linux && !race
 
-package cli_test
+package serve_test
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/anamnesis-go/anamnesis/cli"
+	"github.com/anamnesis-go/anamnesis/cli/internal/serve"
 	"github.com/anamnesis-go/anamnesis/gate/host"
 	"github.com/anamnesis-go/anamnesis/internal/effort"
 )
@@ -98,7 +98,7 @@ func killedAt(t *testing.T, k *killing, name, data string, steps int64) (accepte
 	t.Helper()
 	began, opened := runtime.NumGoroutine(), openDescriptors(t)
 	o := host.Options{Slots: 1, Dir: t.TempDir()}
-	undo := cli.InChildren(&o, steps, k.point)
+	undo := serve.InChildren(&o, steps, k.point)
 	defer undo()
 	h, err := host.New(o)
 	if err != nil {
