@@ -54,6 +54,8 @@ type Policies struct {
 	parts map[string]string
 	rules string
 	now   func() time.Time
+	// ReadOnly keeps it from putting the rules of this program in force.
+	ReadOnly bool
 
 	mu       sync.Mutex // of Reload
 	snapshot atomic.Pointer[snapshot]
@@ -93,13 +95,13 @@ func (p *Policies) Fresh(ctx context.Context) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if s := p.snapshot.Load(); s != nil && s.Generation == generation && in == p.rules && s.day == p.today() {
+	if s := p.snapshot.Load(); s != nil && s.Generation == generation && (in == p.rules || p.ReadOnly) && s.day == p.today() {
 		return false, nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if in != p.rules { // another program was here: what it judged is compared anew
-		if _, err := p.store.TakeOver(ctx, p.rules, p.base.Version, p.parts, func(older map[string]string) []string { return rules.Touches(older, p.parts) }); err != nil {
+	if in != p.rules && !p.ReadOnly { // another program was here: what it judged is compared anew
+		if _, err := p.store.TakeOver(ctx, p.rules, p.base.Version, p.parts, p.touches); err != nil {
 			return false, err
 		}
 	}
@@ -114,6 +116,8 @@ func (p *Policies) Fresh(ctx context.Context) (changed bool, err error) {
 	p.snapshot.Store(&snapshot{Rollout: r, day: p.today(), older: older, made: map[string]*Current{}, bad: map[string]error{}})
 	return true, nil
 }
+
+func (p *Policies) touches(older map[string]string) []string { return rules.Touches(older, p.parts) }
 
 // errNotRead means that the policies have not been read yet.
 var errNotRead = errors.New("rollout: the policies have not been read")
@@ -187,20 +191,26 @@ func (p *Policies) Rejudge(ctx context.Context, dry bool) (total store.Plan, err
 		return total, err
 	}
 	var failed []error
+	policies := map[string]string{}
 	for _, t := range tenants {
 		c, err := p.For(t)
 		if err != nil { // it keeps what it has, which nobody is told
 			failed = append(failed, fmt.Errorf("tenant %q: %w", t, err))
 			continue
 		}
-		one, err := p.store.Rejudge(ctx, t, c.Policy, c.Rules, c.Gate.Today, dry)
+		if dry {
+			policies[t] = c.Policy
+			continue
+		}
+		one, err := p.store.Rejudge(ctx, t, c.Policy, c.Rules, c.Gate.Today, false)
 		if err != nil {
 			return total, err
 		}
-		total.Revisions, total.Files, total.Evidence = total.Revisions+one.Revisions, total.Files+one.Files, total.Evidence+one.Evidence
-		total.FromEvidence, total.FromBytes = max(total.FromEvidence, one.FromEvidence), max(total.FromBytes, one.FromBytes)
-		for k, n := range one.Why {
-			total.Why[k] += n
+		total.Revisions += one.Revisions
+	}
+	if dry {
+		if total, err = p.store.PlanOver(ctx, p.rules, p.base.Version, p.parts, p.touches, policies, p.today()); err != nil {
+			return total, err
 		}
 	}
 	return total, errors.Join(failed...)

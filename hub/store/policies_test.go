@@ -225,6 +225,29 @@ func TestAChangeOfRulesTouchesWhatItReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		drain(t, e, 8)
+		gguf := func(map[string]string) []string { return []string{"format:gguf"} }
+		before, err := store.Counts(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		planned, err := e.PlanOver(t.Context(), sum("newer"), "2", map[string]string{"core": "1", "gguf": "2", "pth": "1"}, gguf, map[string]string{"a": sum("policy")}, "2026-01-01")
+		if err != nil || planned.Revisions != 5 || planned.Why["rules"] != 5 || planned.Files != 10 {
+			t.Errorf("%+v, %v", planned, err)
+		}
+		if after, err := store.Counts(t.Context(), e); err != nil || fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("a plan changes something: %v, %v, %v", before, after, err)
+		}
+		if _, rules, err := e.Generation(t.Context()); rules != sum("rules") || err != nil {
+			t.Errorf("a plan puts rules in force: %v", err)
+		}
+		if err := e.Revisions(t.Context(), "a", func(v store.Verdict) error {
+			if v.Stale {
+				t.Errorf("a plan takes back the verdict about %s", v.Repo)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
 		carried, err := e.TakeOver(t.Context(), sum("newer"), "2", map[string]string{"core": "1", "gguf": "2", "pth": "1"}, func(was map[string]string) []string {
 			if was["gguf"] != "1" {
 				t.Errorf("%v", was)

@@ -99,6 +99,7 @@ func (*gateFlags) inForce(ctx context.Context, db store.Store, g gate.Gate, tena
 	if err != nil {
 		return nil, err
 	}
+	p.ReadOnly = true // to ask changes nothing
 	return p.Now(ctx, tenant)
 }
 
@@ -244,6 +245,7 @@ func (c *rejudgeCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	p.ReadOnly = c.DryRun
 	if _, err := p.Fresh(ctx); err != nil {
 		return err
 	}

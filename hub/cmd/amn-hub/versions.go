@@ -388,6 +388,7 @@ func (c *exportCmd) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	policies.ReadOnly = true
 	if _, err := policies.Fresh(ctx); err != nil {
 		return err
 	}
