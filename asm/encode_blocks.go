@@ -150,7 +150,7 @@ var encodeQ1_0 = eachBlock(128, 18, func(p []byte, x, _ []float32) {
 var encodeQ2_0 = eachBlock(64, 18, func(p []byte, x, _ []float32) {
 	d, inverse := ternaryScale(x)
 	putHalf(p, d)
-	if inverse > math.MaxFloat32 { // what is no number is the least code
+	if inverse > math.MaxFloat32 { // NaN becomes the least code
 		for i := range 16 {
 			q := uint8(0)
 			for k, v := range x[4*i:][:4] {

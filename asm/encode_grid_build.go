@@ -24,7 +24,7 @@ type latticeWork struct {
 	built                 atomic.Pointer[lattice]
 }
 
-// take builds parts that nobody has taken yet, and returns the finished grid.
+// take builds parts that no other worker has taken, and returns the finished grid.
 func (w *latticeWork) take(points func(yield func([8]uint8))) *lattice {
 	w.begun.Do(func() { w.begin(points) })
 	for i := w.next.Add(1) - 1; i < latticeParts; i = w.next.Add(1) - 1 {

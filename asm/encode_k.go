@@ -17,7 +17,7 @@ type affineGroups struct {
 	// weigh gives the weights of one group without a matrix, as the kernel does that is named.
 	weigh   func(w, x []float32)
 	weights weighing
-	// head writes what stands before the codes, and gives what was written.
+	// head writes the fields before the codes, and returns what was written.
 	head func(k *affineGroups, p []byte, b *affineBlock, matrix bool) (d, dmin float32)
 	pack func(p []byte, codes *[256]uint8)
 }

@@ -35,7 +35,7 @@ const (
 	Kinds // how many there are
 )
 
-// One row per type; the functions stand in files of the types' names.
+// One row per type; the functions are in files named after the types.
 var kinds = [Kinds]struct {
 	name         string
 	elems, bytes int

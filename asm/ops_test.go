@@ -270,7 +270,7 @@ func TestEveryScaleOfBlocksAgrees(t *testing.T) {
 	}
 }
 
-// halves is where the float16 of a block stand; the second with a minus.
+// halves has the offsets of the float16 of a block; the second is negative.
 var halves = [Kinds][]int{
 	Q4_0: {0}, Q4_1: {0, -2}, Q5_0: {0}, Q5_1: {0, -2}, Q8_0: {0}, Q8_1: {0}, Q2_K: {80, -82}, Q3_K: {108},
 	Q4_K: {0, -2}, Q5_K: {0, -2}, Q6_K: {208}, IQ1_S: {0}, IQ2_XXS: {0}, IQ2_XS: {0}, IQ2_S: {0}, IQ3_XXS: {0},

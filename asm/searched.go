@@ -39,7 +39,7 @@ type laneKernel = func(l *float32, elems, trials int)
 type weighing uint8
 
 const (
-	byMatrix    weighing = iota // importance, by the columns that stand in weights
+	byMatrix    weighing = iota // importance, by the columns in weights
 	bySquare                    // x^2
 	byMagnitude                 // |x|
 	byNearness                  // nearGroup

@@ -6,7 +6,7 @@ type layout uint8
 
 const (
 	bare     layout = iota
-	line            // text up to a newline, as it stands
+	line            // text up to a newline, unchanged
 	quoted          // Python string literal up to a newline
 	escaped         // raw-unicode-escape up to a newline
 	decimal         // integer in text up to a newline

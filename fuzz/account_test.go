@@ -191,7 +191,7 @@ func TestAConversionReturnsWhatItHeld(t *testing.T) {
 	}
 }
 
-// What nobody opened an account for is refused, with a sentence, by every entry.
+// Every entry point refuses a missing account with a message.
 func TestNothingIsReadWithoutAnAccount(t *testing.T) {
 	seed := corpus.Valid("safetensors")[0].Data
 	r, size := bytes.NewReader(seed), int64(len(seed))

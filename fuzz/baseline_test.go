@@ -12,7 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 )
 
-// onlyOnce reads JSON as a tree of maps, and refuses a name that stands twice in an object.
+// onlyOnce reads JSON as a tree of maps, and refuses a duplicate name in an object.
 func onlyOnce(d *json.Decoder) (any, error) {
 	t, err := d.Token()
 	if err != nil {
@@ -50,8 +50,8 @@ func onlyOnce(d *json.Decoder) (any, error) {
 	return t, nil
 }
 
-// FuzzBaseline reads any text as a baseline: what it excuses is what the exact names of the text
-// say, for files of the digests that stand there, and nothing else is in the text.
+// FuzzBaseline reads any text as a baseline: its exceptions follow from the exact names of the text
+// and apply to the listed digests, and the text has nothing else.
 func FuzzBaseline(f *testing.F) {
 	digest := strings.Repeat("ab", 32)
 	whole := func(members string) string { return `{"schema": "amn.baseline/2"` + members + `}` }

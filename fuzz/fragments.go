@@ -3,7 +3,7 @@ package fuzz
 // fragments are instructions and short sequences of them: values of each kind that the
 // machine tells apart, complete and incomplete, and operations on them.
 var fragments = [...]string{
-	// What does something with what stands there.
+	// Instructions that use the value on the stack.
 	"R", "R", "R", "b", "b", "b", "a", "s", "u", "e", "o", "\x81", "\x81", "\x92", "\x90", "\x91", "\x93", "Q", "0", "1", "2",
 	"t", "t", "l", "d", "\x85", "\x85", "\x86", "\x86", "\x87", "(", "(", "(", ".",
 	"q\x00", "h\x00", "q\x01", "h\x01", "q\x02", "h\x02", "\x94", "p3\ng3\n", ")R", ")\x81", ")\x85R", "}b", ")b", "N\x86b", "0h\x00", "K\x01b", "]b",

@@ -36,7 +36,7 @@ type entry struct {
 
 var closure = regexp.MustCompile(`(\.func[0-9]+|-range[0-9]+|\.gowrap[0-9]+).*$`)
 
-// outermost is the function in whose text a closure stands.
+// outermost returns the function that contains a closure.
 func outermost(function string) string {
 	return strings.ReplaceAll(closure.ReplaceAllString(function, ""), "[...]", "")
 }

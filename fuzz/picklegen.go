@@ -14,7 +14,7 @@ type Pickle struct {
 	proto int
 	list  [][]byte // the instructions
 	memo  []known
-	next  int // a number for the next key, so that no key stands twice
+	next  int // a number for the next key, so that no key is duplicate
 	evil  bool
 }
 

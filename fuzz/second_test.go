@@ -11,7 +11,7 @@ import (
 )
 
 // A second reader reads a file as its specification says, in the simplest way and without
-// limits, and shares nothing with the reader that it stands beside. It takes what any honest
+// limits, and shares no code with the reader that it checks. It takes what any honest
 // loader could take, so that what it refuses has to be refused; what is accepted, it has to
 // read equal.
 //

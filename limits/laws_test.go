@@ -12,7 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
-// What nobody opened holds nothing, has charged nothing and leaves nothing.
+// An account that was not opened holds nothing, has charged nothing and has nothing left.
 func TestNilAndZeroAccountsCountNothing(t *testing.T) {
 	for _, nothing := range []any{(*limits.Budget)(nil), &limits.Budget{}, (*limits.Workspace)(nil), &limits.Workspace{}} {
 		v := reflect.ValueOf(nothing)

@@ -68,8 +68,7 @@ func TestSizesThatNoAddressHas(t *testing.T) {
 	}
 }
 
-// What there is no account for has no children, and what is refused twice is refused for the
-// first reason.
+// A nil or zero account has no children, and an account that refuses keeps its first reason.
 func TestNilAccountsHaveNoChildrenAndTheFirstReasonStays(t *testing.T) {
 	var none *limits.Budget
 	if n := none.Children() + new(limits.Budget).Children(); n != 0 {
@@ -83,7 +82,7 @@ func TestNilAccountsHaveNoChildrenAndTheFirstReasonStays(t *testing.T) {
 	}
 }
 
-// A number that is none comes with an error and is zero.
+// A text that is not a number gives an error and zero.
 func TestInvalidNumbersAreRefused(t *testing.T) {
 	for _, text := range []string{"", "x", "-1", "+1", "1 ", "9223372036854775808"} {
 		if n, err := limits.ParseCount(text); err == nil || n != 0 {

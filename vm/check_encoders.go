@@ -31,7 +31,7 @@ func (m *machine) checkVocabulary(_ *class, target, state ref) bool {
 	return true
 }
 
-// checkOneHot asks that an encoder has a column for each category, and none that are
+// checkOneHot checks that an encoder has a column for each category, and none that are
 // dropped or joined.
 func (m *machine) checkOneHot(_ *class, target, state ref) bool {
 	if target == refAbsent {
@@ -62,7 +62,7 @@ func (m *machine) checkOneHot(_ *class, target, state ref) bool {
 	return true
 }
 
-// checkCategories asks that categories grow: their places are found by halves.
+// checkCategories checks that categories ascend, because they are found by binary search.
 func (m *machine) checkCategories(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
@@ -71,7 +71,7 @@ func (m *machine) checkCategories(_ *class, target, state ref) bool {
 	return lists == refAbsent || m.sortedLists(lists)
 }
 
-// checkEdges asks that the edges of bins grow.
+// checkEdges checks that the edges of bins ascend.
 func (m *machine) checkEdges(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true

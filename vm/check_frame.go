@@ -93,7 +93,7 @@ func (m *machine) sliceOf(r ref) (start, step, n int64, ok bool) {
 	return start, step, n, true
 }
 
-// checkManager asks that the blocks of a manager have every column once.
+// checkManager checks that the blocks of a manager have every column once.
 func (m *machine) checkManager(c *class, target, with ref) bool {
 	if target == refAbsent {
 		return m.g.node(with).n == 0 || m.blocksCover(m.arg(with, 0), m.arg(with, 1))
@@ -176,7 +176,7 @@ func (m *machine) placesCover(blocks ref, ndim int, columns int64) bool {
 	})
 }
 
-// checkFrame asks that a frame has two axes, and a series one.
+// checkFrame checks that a frame has two axes, and a series one.
 func (m *machine) checkFrame(c *class, target, state ref) bool {
 	if target == refAbsent {
 		return true

@@ -23,7 +23,7 @@ const (
 // model does not; those of honest models are empty.
 const boosterPaths = " machines machine_list_filename forcedsplits_filename forcedbins_filename parser_config_file input_model "
 
-// checkBooster asks that the text of a booster is a model whose numbers fit each other.
+// checkBooster checks that the text of a booster is a model whose numbers are consistent.
 func (m *machine) checkBooster(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
@@ -181,7 +181,7 @@ func (b *booster) tree(text string) bool {
 	return b.boundaries(seen, cats) && b.nodes(seen, leaves, cats)
 }
 
-// boundaries asks that the sets of categories are parts of the list of their bits.
+// boundaries checks that the sets of categories are parts of the list of their bits.
 func (b *booster) boundaries(seen map[string]string, cats int64) bool {
 	if cats == 0 {
 		return seen["cat_boundaries"] == "" && seen["cat_threshold"] == ""

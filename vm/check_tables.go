@@ -95,7 +95,7 @@ func (m *machine) sameUnit(a, b ref) bool {
 	return ok && x == y && unit != "" && unit == m.unitOf(b) && strings.Contains(" s ms us ns ", " "+unit+" ")
 }
 
-// checkMasks asks that an array has a mask of its shape, of bytes that are 0 or 1.
+// checkMasks checks that an array has a mask of its shape, of bytes that are 0 or 1.
 func (m *machine) checkMasks(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
@@ -136,7 +136,7 @@ func (m *machine) areBools(array ref) bool {
 // searches a tree without end if the sum is wrong.
 const mostEnd = 1 << 62
 
-// checkEnds asks that no interval ends before it begins.
+// checkEnds checks that no interval ends before it begins.
 func (m *machine) checkEnds(_ *class, target, with ref) bool {
 	parts := m.inner0(with)
 	if target == refAbsent {
@@ -170,7 +170,7 @@ func (m *machine) endsFit(left, right ref) bool {
 	return true
 }
 
-// checkPoints asks that the points of a sparse array grow and are inside of it.
+// checkPoints checks that the points of a sparse array ascend and are inside of it.
 func (m *machine) checkPoints(_ *class, target, args ref) bool {
 	if target != refAbsent {
 		return false
@@ -228,7 +228,7 @@ func (m *machine) sparsePoints(index ref) (n, points int64, ok bool) {
 	return n, points, ok
 }
 
-// checkSparseArray asks that a sparse array has a value for each point.
+// checkSparseArray checks that a sparse array has a value for each point.
 func (m *machine) checkSparseArray(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
@@ -249,8 +249,8 @@ func (m *machine) sameCode(dtype, array ref) bool {
 	return ok && known && a == b && m.unitOf(v.dtype) == m.unitOf(dtype)
 }
 
-// checkIndex asks of an index that its length is known, and of a MultiIndex that every
-// code is -1 or the place of a label of its level.
+// checkIndex checks that the length of an index is known, and that every code of a MultiIndex is -1
+// or the position of a label of its level.
 func (m *machine) checkIndex(_ *class, target, args ref) bool {
 	if target != refAbsent {
 		return true
@@ -288,7 +288,7 @@ func (m *machine) checkIndex(_ *class, target, args ref) bool {
 // mostLevels bounds the levels of a MultiIndex.
 const mostLevels = 1024
 
-// checkUnit asks that a moment or a duration has one of the units that pandas has.
+// checkUnit checks that a moment or a duration has one of the units that pandas has.
 func (m *machine) checkUnit(c *class, target, args ref) bool {
 	at := uint32(3)
 	if strings.HasSuffix(c.names[0], "_timedelta_unpickle") {
@@ -301,7 +301,7 @@ func (m *machine) checkUnit(c *class, target, args ref) bool {
 	return ok && unit >= 7 && unit <= 10 && m.g.isInt64(m.arg(args, 0)) // NumPy's numbers of s, ms, us, ns
 }
 
-// checkPeriod asks that the text of a type of periods names one.
+// checkPeriod checks that the text of a type of periods names one.
 func (m *machine) checkPeriod(_ *class, target, args ref) bool {
 	if target != refAbsent || m.g.node(args).n != 1 {
 		return false

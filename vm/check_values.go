@@ -168,7 +168,7 @@ func (m *machine) isNumeric(r ref) bool {
 	return false
 }
 
-// checkUUID asks that the number of an identifier has 128 bits.
+// checkUUID checks that the number of an identifier has 128 bits.
 func (m *machine) checkUUID(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
@@ -250,7 +250,7 @@ func (m *machine) order(r ref) place {
 	return place{ok && n != math.MinInt64, name, float64(n), n, true}
 }
 
-// checkInterval asks that an interval does not end before it begins.
+// checkInterval checks that an interval does not end before it begins.
 func (m *machine) checkInterval(_ *class, target, args ref) bool {
 	if target != refAbsent {
 		return false
@@ -277,7 +277,7 @@ func (m *machine) isFrequency(r ref) bool {
 	return ok && n > 0 && (m.className(r) != "pandas._libs.tslibs.offsets.Week" || m.argOr(m.argsOf(r), 2, refNone) != refNone)
 }
 
-// checkOrdinal asks that a period has a frequency.
+// checkOrdinal checks that a period has a frequency.
 func (m *machine) checkOrdinal(_ *class, target, args ref) bool {
 	_, ok := m.g.int64(m.arg(args, 2))
 	return target == refAbsent && ok && m.isFrequency(m.arg(args, 1))

@@ -8,8 +8,8 @@ import (
 // smallTable is the number of keys from which a hash table is made.
 const smallTable = 16
 
-// sameHash bounds the keys of a container that have one hash in Python. Keys that nobody
-// chose for it have two: -1 and -2.
+// sameHash bounds the keys of a container that have one hash in Python. Keys that were not chosen
+// to collide have two: -1 and -2.
 const sameHash = 64
 
 // tableCost is the size of an entry in the map of tables, with the struct.

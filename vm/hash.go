@@ -86,9 +86,8 @@ func (m *machine) numberHash(form keyForm) (uint64, bool) {
 	return 0, false
 }
 
-// tupleHash returns the hash of a tuple, where that of a text or of another value with a
-// hash that nobody can choose is a number of our own. Of a tuple with a set in it, it is
-// not known.
+// tupleHash returns the hash of a tuple, where the hash of a text, or of another value whose hash
+// an attacker cannot choose, is a number of our own. Of a tuple with a set in it, it is not known.
 func (m *machine) tupleHash(n *node) (h uint64, known bool, err error) {
 	const first, second, fifth = 11400714785074694791, 14029467366897019727, 2870177450012600261
 	acc := uint64(fifth)

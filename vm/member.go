@@ -52,8 +52,8 @@ func (m *machine) callClass(callee, args ref, isNew bool) error {
 	return nil
 }
 
-// reconstruct calls copyreg._reconstructor with a class of a set, or with one that nobody
-// knows: (class, object, None), or (class, dict, items) for one that is a dict.
+// reconstruct calls copyreg._reconstructor with a class of a set, or with an unknown one: (class,
+// object, None), or (class, dict, items) for one that is a dict.
 func (m *machine) reconstruct(args ref) (made bool, err error) {
 	n := m.g.node(args)
 	if n.n != 3 || m.g.kind(m.g.elem(n.a)) != KindGlobal {

@@ -18,8 +18,8 @@ const (
 	NoteBytes2 = "pickle.py2-bytes" // not UTF-8
 )
 
-// nested notes bytes that are a pickle, or an archive with one: if they are passed to a
-// loader, it runs what nobody has checked.
+// nested notes bytes that are a pickle, or an archive with one: a loader that gets them runs
+// unchecked code.
 func (m *machine) nested(s string) {
 	if len(s) < 4 {
 		return

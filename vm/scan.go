@@ -137,7 +137,7 @@ var useNames = [...]string{"global", "call", "build", "change", "persistent"}
 
 func (u Use) String() string { return useNames[u] }
 
-// An Event is one thing that a pickle asks of its loader.
+// An Event is one request of a pickle to its loader.
 type Event struct {
 	Use Use
 	Op  string // "REDUCE"

@@ -11,8 +11,8 @@ import (
 	gguf_parser "github.com/anamnesis-go/anamnesis/adapters/ggufparser"
 )
 
-// What is no file is an error, and is not waited for: a pipe with no writer, also as the second
-// file of a split model.
+// A special file is an error, and does not block: a pipe without a writer, also as the second file
+// of a split model.
 func TestAPipeDoesNotBlock(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"m.gguf", "s-00001-of-00002.gguf"} {

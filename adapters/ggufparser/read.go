@@ -117,8 +117,8 @@ func answers(f *GGUFFile) (err error) {
 	return nil
 }
 
-// Estimate is f.EstimateLLaMACppRun with an error where that panics: an array that
-// stands where a number should, a block count of zero, products that overflow.
+// Estimate is f.EstimateLLaMACppRun with an error where that panics: an array in the place of a
+// number, a block count of zero, products that overflow.
 func Estimate(f *GGUFFile, opts ...GGUFRunEstimateOption) (e LLaMACppRunEstimate, err error) {
 	defer caught(&err)
 	return f.EstimateLLaMACppRun(opts...), nil

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What a tag means can be changed by whoever owns it: actions are named by the digest of
-// their commit, in our workflows and in those that the guides show.
+// The owner of an action can move a tag: actions are named by the digest of their commit, in our
+// workflows and in those of the guides.
 func TestActionsArePinnedByDigest(t *testing.T) {
 	files, err := filepath.Glob("../../.github/workflows/*.yml")
 	if err != nil || len(files) == 0 {

@@ -12,7 +12,7 @@ import (
 // word, so it is asked of an account.
 var readers = []string{"parser", "vm", "quant", "internal/scheme", "internal/encode", "internal/config", "internal/form", "convert", "merge", "compare", "internal/model", "internal/transformers", "internal/wire", "internal/strictjson", "internal/jinja", "internal/polyglot", "internal/jsontree", "internal/tokenizer", "internal/family", "internal/msgpack"}
 
-// Functions that allocate as much as they are told, or as a reader gives.
+// Functions that allocate as much as an argument or a reader says.
 var unbounded = []string{
 	"io.ReadAll", "os.ReadFile", "fs.ReadFile", "slices.Grow", "slices.Repeat", "strings.Repeat", "bytes.Repeat",
 	"maps.Collect", "slices.Collect", "json.Unmarshal", "json.NewDecoder",
@@ -81,8 +81,8 @@ func TestReadersCallNothingThatAllocatesUnbounded(t *testing.T) {
 	}
 }
 
-// Every axis of a policy is charged by code that reads files: an axis that
-// nobody charges is a promise that nobody keeps.
+// Every axis of a policy is charged by code that reads files: an axis without a charge would be an
+// empty promise.
 func TestEveryAxisIsCharged(t *testing.T) {
 	c := check(t)
 	called := map[string]bool{}

@@ -126,7 +126,7 @@ func TestGenericFilesNameNoFamily(t *testing.T) {
 				if id, ok := n.Type.(*ast.Ident); ok && id.Name == "row" {
 					t.Errorf("%s: a row is in a file of rows, row_*.go", place(n))
 				}
-			case *ast.KeyValueExpr: // the name of a field is none of a row's
+			case *ast.KeyValueExpr: // the name of a field is not one of a row
 				ast.Inspect(n.Value, visit)
 				return false
 			case *ast.SelectorExpr:

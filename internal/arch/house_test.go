@@ -106,8 +106,8 @@ func TestDocumentsNameTestsThatExist(t *testing.T) {
 
 const soundness = "docs/soundness.md"
 
-// What was found is a recipe: each name in the table stands for one at least, and
-// each row has its test.
+// Each finding is a recipe: each name in the table stands for at least one, and each row has its
+// test.
 func TestWhatWasFoundNamesItsRecipesAndTests(t *testing.T) {
 	text := read(t, soundness)
 	for _, m := range regexp.MustCompile("`((?:detect|gguf|npy|npz|pickle|pth|safetensors|zip)/[a-z0-9^*-]+)`").FindAllStringSubmatch(text, -1) {

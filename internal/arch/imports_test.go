@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// Who may import whom. Paths of this module stand without its name; a folder
-// with /... stands for all below it. What is not listed is forbidden, and so is
-// a package without a row.
+// Who may import whom. Paths of this module are without its name; a folder with /... stands for all
+// below it. An import that is not listed is forbidden, and so is a package without a row.
 const (
 	flate = "github.com/klauspost/compress/flate"
 	gzip  = "github.com/klauspost/compress/gzip"
@@ -202,7 +201,7 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// A test may stand on anything of ours except what stands on top of it.
+// A test may import any package of ours that does not import the tested one.
 func testMayImport(dir, name string) bool {
 	switch {
 	case name == "fuzz" || name == dir:
@@ -216,7 +215,7 @@ func testMayImport(dir, name string) bool {
 	}
 }
 
-// What a build really links, through everything that is imported on the way.
+// The packages that a build links, through all imports.
 func TestWhatIsNeverLinked(t *testing.T) {
 	for _, c := range []struct {
 		pkg    string

@@ -16,9 +16,8 @@ import (
 // flagOrProgram finds a flag or the program in a text.
 var flagOrProgram = regexp.MustCompile(`(^|[\s("';:,])(--[a-z]|amn [a-z])`)
 
-// What the library says is read by programs of others: a text that names a flag
-// of ours would send their users astray. wire.Option is how a message names what
-// decides.
+// Other programs print the library's messages: a message that names a flag of amn would mislead
+// their users. wire.Option is how a message names a setting.
 func TestTheLibraryNamesNoFlag(t *testing.T) {
 	c := check(t)
 	seen := 0

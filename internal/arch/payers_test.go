@@ -38,7 +38,7 @@ func newPayers(c *checker) *payers {
 	return p
 }
 
-// called lists the functions whose names stand in a node.
+// called lists the functions whose names are in a node.
 func (p *payers) called(n ast.Node) (list []*types.Func) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {

@@ -13,11 +13,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// servers answer clients: they listen, wait and log. What they say of a file is the
-// gate's verdict.
+// servers answer clients: they listen, wait and log. The gate's verdict on a file comes from them.
 var servers = []string{"gate/host", "gate/handler", "gate/api", "gate/clamd", "internal/spool", "examples"}
 
-// What is forbidden, and the folders where it is not.
+// Forbidden things, and the folders where they are allowed.
 var forbidden = []struct {
 	what   string
 	except []string
@@ -108,8 +107,8 @@ func comment(words ...string) func(*checker, *source, ast.Node) bool {
 	}
 }
 
-// opens finds the packages that reach outside. The facade opens the files that
-// it is told to, and a store has its place in the user's folder.
+// opens finds the packages that reach outside. The facade opens the files that its caller names,
+// and a store is in the user's folder.
 func opens(c *checker, s *source, n ast.Node) bool {
 	for _, name := range []string{"net", "net/http", "os/exec", "plugin", "os/signal"} {
 		if imports(name)(c, s, n) {

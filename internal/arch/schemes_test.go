@@ -63,7 +63,7 @@ var namings = []naming{
 	{"internal/loaders/loaders.go", map[string]int{"awq": 2, "compressed": 2, "gptq": 2, "modelopt": 2, "torchao": 2}, "the table of the libraries that load what is written"},
 	{"internal/encode/loads.go", map[string]int{"awq": 1, "gptq": 1}, "what two of these libraries do with a type that they do not know"},
 	{"internal/transformers/breaks.go", map[string]int{"compressed": 1}, "a key of the table of what transformers does not load, by library"},
-	// What other libraries do with values that are in files of any scheme or of none.
+	// Behaviour of other libraries for values in files of any scheme or of none.
 	{"internal/sidecar/explains.go", map[string]int{"autoround": 1, "gptq": 1, "torchao": 3}, "values of config.json that the gate explains by what transformers does with them"},
 	{"gate/rules_formats.go", map[string]int{"hqq": 1}, "the text of a rule about a tensor that a loader evaluates, in files of any kind"},
 	{"parser/safetensors/verify.go", map[string]int{"hqq": 1}, "the finding of that rule"},

@@ -56,9 +56,9 @@ func TestEveryPackageHasADocument(t *testing.T) {
 	}
 }
 
-// Each format's folder has the same files and the same headings, so that a
-// reader of one finds the way in all. What doc.go says behind its package clause is for
-// who changes the reader, and not on the page of who uses it.
+// Each format's folder has the same files and the same headings, so that a reader of one finds the
+// way in all. Comments after the package clause of doc.go are for people who change the reader, and
+// not on the page for its users.
 func TestFormatsLookAlike(t *testing.T) {
 	for _, dir := range []string{"safetensors", "gguf", "npy", "npz", "pth", "zip"} {
 		dir = path.Join("parser", dir)
@@ -113,9 +113,9 @@ func runs(s *source, d ast.Decl) bool {
 	})
 }
 
-// The page of a package is read in a terminal, at once: its comment and one line for each
-// name. What only those who change the package want to know stands behind the package
-// clause, what belongs to one type at that type.
+// The page of a package is read in a terminal, at once: its comment and one line for each name.
+// Facts for people who change the package are after the package clause, and facts about one type
+// are at that type.
 func TestPagesOfPackagesAreShort(t *testing.T) {
 	const most = 75
 	pages := map[string]int{}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// sorting are the packages of which a scan, a verification or a digest runs the code. What writes
-// models has no deadline of its own.
+// sorting are the packages of which a scan, a verification or a digest runs the code. Code that
+// writes models has no deadline of its own.
 var sorting = []string{"parser", "vm", "quant", "gate", "digest", "stats", "compare", "limits", "internal/unpack", "internal/polyglot", "internal/sidecar", "internal/bzip2", "internal/lzma", "internal/protobuf", "internal/jinja", "internal/config", "internal/wire", "internal/strictjson", "internal/folder"}
 
 // shortSorts are the sorts that no file makes long, by package and what is sorted, under what

@@ -13,10 +13,9 @@ import (
 // The packages whose loops follow what a file says.
 var stepping = []string{"parser", "vm", "quant", "internal/scheme", "internal/encode", "convert", "merge", "compare", "internal/model", "internal/transformers", "internal/wire", "internal/strictjson", "internal/jsontree", "internal/tokenizer", "internal/family"}
 
-// A loop over counted things (structures, names, iterators and maps of them)
-// charges the account as it goes, which notices the end of the operation, or it
-// stands here with what bounds it. Loops over bytes and numbers are bounded by
-// the buffers that were charged for them.
+// A loop over counted things (structures, names, iterators and maps of them) charges the account as
+// it goes, which notices the end of the operation, or it is listed here with its bound. Loops over
+// bytes and numbers are bounded by the buffers that were charged for them.
 func TestLoopsOverCountedThingsCharge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the loops are looked at in a whole run")

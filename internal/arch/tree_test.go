@@ -96,7 +96,7 @@ func sources(t *testing.T) []*source {
 	return out
 }
 
-// place is where a node stands, as people write it.
+// place returns the position of a node, as people write it.
 func place(n ast.Node) string {
 	p := fset.Position(n.Pos())
 	return p.String()

@@ -10,9 +10,8 @@ import (
 // error that is passed on.
 var thin = regexp.MustCompile(`^(\W*|\w+,?|//.*|if err != nil \{|if err := .*; err != nil \{|return (nil, |false, |0, |"", )*(err|nil)|\} else \{|default:|defer \w+\.Close\(\)|(t|b)\.Helper\(\)|(t|b|log)\.Fatal\(err\))$`)
 
-// What stands twice is changed once. Six lines in a row that say something stand in one
-// place, tests included; what is generated, and examples, which are read alone, do not
-// count.
+// Of two copies only one gets changed. Six consecutive lines of substance appear in only one place,
+// tests included; generated code, and examples, which are read by themselves, do not count.
 func TestNoSixLinesAreDuplicated(t *testing.T) {
 	const most = 6
 	type place struct {

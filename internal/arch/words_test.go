@@ -42,6 +42,52 @@ func betterThan(text string) string {
 	return ""
 }
 
+// Idioms that make readers of comments stumble, what says it better, and the number of places
+// where each is left. The numbers may only fall: write comments without the idioms, and lower the
+// number when you replace one.
+var stumbling = []struct {
+	idiom, better string
+	pattern       *regexp.Regexp
+	left          int
+}{
+	{"stands in a place", "is, appears", regexp.MustCompile(`\bst(ands?|ood) (in|at|on|there|behind|before|beside|alone|once|twice|between|where|here|elsewhere)\b`), 10},
+	{"is none of", "is not one of", regexp.MustCompile(`\b(is|are) none of\b`), 1},
+	{"what is no X", "other values, files that are not X", regexp.MustCompile(`\b[Ww]hat is (no|none)\b`), 1},
+	{"so many of", "a number of", regexp.MustCompile(`\bso many\b`), 8},
+	{"nobody", "no reader, no program; the passive", regexp.MustCompile(`\b[Nn]obody\b`), 9},
+	{"is told", "is reported, is recognized", regexp.MustCompile(`\b(is|are) told\b`), 21},
+	{"asks that", "checks that", regexp.MustCompile(`\basks (that|of)\b`), 0},
+	{"passes over", "skips", regexp.MustCompile(`\b(pass(es)?|passed|walks) over\b`), 20},
+	{"a sentence that begins with What", "a subject", regexp.MustCompile(`(^|[.:] )What [a-z ]+ (is|are|has|have|does|do|was|may|must|cannot)\b`), 60},
+}
+
+func TestCommentsUseTheWordsOfTheField(t *testing.T) {
+	found := make([]int, len(stumbling))
+	example := make([]string, len(stumbling))
+	for _, s := range sources(t) {
+		if s.path == "internal/arch/words_test.go" {
+			continue
+		}
+		for _, g := range s.tree.Comments {
+			text := thereIs.ReplaceAllString(strings.Join(strings.Fields(g.Text()), " "), "")
+			for i := range stumbling {
+				if n := len(stumbling[i].pattern.FindAllStringIndex(text, -1)); n > 0 {
+					found[i] += n
+					example[i] = place(g)
+				}
+			}
+		}
+	}
+	for i, w := range stumbling {
+		if found[i] > w.left {
+			t.Errorf("%q is in %d places of comments, of which %d are old: write %s (such as %s)", w.idiom, found[i], w.left, w.better, example[i])
+		}
+		if found[i] < w.left {
+			t.Logf("%q is left in %d places: lower its number from %d", w.idiom, found[i], w.left)
+		}
+	}
+}
+
 func TestNoPrivateWords(t *testing.T) {
 	var words []string
 	for w := range privateWords {

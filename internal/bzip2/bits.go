@@ -43,7 +43,7 @@ func (b *bits) peek(n uint) uint32 {
 	return uint32(b.held>>(b.n-n)) & (1<<n - 1)
 }
 
-// skip passes over n bits that were looked at.
+// skip skips n bits that were examined.
 func (b *bits) skip(n uint) error {
 	if b.n < n {
 		return b.end()

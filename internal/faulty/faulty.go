@@ -25,7 +25,7 @@ func (r Reader) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(r.Data).ReadAt(p, off)
 }
 
-// A Disk takes so many bytes and then is full.
+// A Disk accepts a number of bytes and then is full.
 type Disk struct{ Left int64 }
 
 // Write takes what fits.

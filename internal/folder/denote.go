@@ -98,8 +98,8 @@ var joined = pattern(`\\[ \t]*(?:\r?\n|\r|\x{85}|\x{2028}|\x{2029})[ \t\r\n]*|<!
 // A tag of YAML makes another value of a text, such as one in Base64.
 var tagged = pattern(`(?m)(?:^|[\s\[{,:?-])![a-z!<][^\s=]*[ \t]|%tag[ \t]|yaml\.org,2002:`)
 
-// What stands for one value: variables of OmegaConf (in one another), shells, Python, INI, Jinja
-// and Windows, classes of letters, entities of XML, and words between two of a mark.
+// Placeholders for a value: variables of OmegaConf (also nested), shells, Python, INI, Jinja and
+// Windows, classes of letters, entities of XML, and words between two equal marks.
 var reference = pattern(`\$\{(?:[^{}\n]|\$\{[^{}\n]*\})*\}|\$\([^()\n]*\)|\$\w+|%\([^()\n]*\)\w?|%\w+%|%[a-z]|\{\{[^\n]*?\}\}|[@#]\{[^{}\n]*\}|\{[^{}\n"' ]*\}|\[[^\[\]\n"' ]*\]|&[a-z]\w*;|<[a-z]\w*>|@\w+@|\^\w+\^|!\w+!|\+\w+\+|#\w+#`)
 
 // ref stands for a reference in a component.

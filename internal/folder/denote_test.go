@@ -35,7 +35,7 @@ func TestWhatATextDenotes(t *testing.T) {
 		"a.json\n{\"f\":\".g%s/x\"}":                                      true,
 		"a.json\n{\"f\":\".g<b>/x\"}":                                     true,
 		"a.json\n{\"f\":\".g@b@/x\"}":                                     true,
-		"a.json\n{\"f\":\".g^^it/x\"}":                                    true, // a mark that nobody knows
+		"a.json\n{\"f\":\".g^^it/x\"}":                                    true, // an unknown mark
 		"a.json\n{\"f\":\"GIT~1/config\"}":                                true,
 		"a.json\n{\"f\":\"gi7EB~1/config\"}":                              true,
 		"a.json\n{\"f\":\".git./config\"}":                                true,

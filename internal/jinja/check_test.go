@@ -62,7 +62,7 @@ func TestGrowingTemplates(t *testing.T) {
 	}
 }
 
-// What a template makes the check remember is charged, and each token is a step.
+// The memory of the check is charged, and each token is a step.
 func TestNamesOfATemplateAreCharged(t *testing.T) {
 	var calls, macros strings.Builder
 	for i := range 20000 {
@@ -332,7 +332,7 @@ func TestNestingEnds(t *testing.T) {
 	}
 }
 
-// What a stranger wrote, and plain Jinja renders with an effect, is refused.
+// Hostile templates that have an effect in plain Jinja are refused.
 func TestReachingTemplatesAreRefused(t *testing.T) {
 	list, err := os.ReadFile("testdata/refused.txt")
 	if err != nil {

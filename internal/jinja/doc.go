@@ -5,7 +5,7 @@
 // servers, some of them outside any sandbox. The check parses the text as Jinja 3.1 does
 // and refuses what it does not know: a filter, a test, a method, a function or an
 // attribute of the loop that is not in the tables, which a program makes from Jinja and from
-// published templates. What Jinja cannot parse is refused too.
+// published templates. Templates that Jinja cannot parse are refused too.
 //
 // An attribute, a subscript, a call and a path of attributes for a filter are for data. So each
 // expression has a value: the kinds of object that it may be, and may hold. A template may ask
@@ -14,9 +14,10 @@
 // ask for what a string names that the template makes. It may call functions that it is given,
 // its own macros and known methods; their names are nothing else, and are only called.
 //
-// What a filter, a method or an operator gives is all that went into it, unless a row says that
-// it is a number, a string or a part. A key is asked for strings that the template makes at any
-// depth. A string of the data is no path of attributes, which would be several lookups in one.
+// The result of a filter, a method or an operator may be anything among its inputs, unless a row
+// says that it is a number, a string or a part. A key is asked for strings that the template makes
+// at any depth. A string of the data is no path of attributes, which would be several lookups in
+// one.
 //
 // What it takes is bounded by the data: numbers and lengths have bounds by the literals of the
 // template, loops in loops multiply them, and nothing that lasts from one round of a loop to the

@@ -291,8 +291,8 @@ func (g *growth) replaced(n *node, of, first int32) extent {
 	return b
 }
 
-// formatted is a text with values in it. What it makes of them is in its own text, which must be a
-// literal to be known.
+// formatted is a text with values in it. Its own text decides about the result, and is known only
+// if it is a literal.
 func (g *growth) formatted(n *node, of int32, b extent) extent {
 	text := &g.j.nodes[of]
 	if text.form != literal {

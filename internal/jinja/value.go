@@ -1,6 +1,6 @@
 package jinja
 
-// What an expression may be. A string that the template makes of pieces must not name an
+// The possible values of an expression. A string that the template makes of pieces must not name an
 // attribute, and only data may be asked for one; so each expression, each variable and each
 // member of a namespace has a value, which is the kinds of object that it may be.
 //

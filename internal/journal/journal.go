@@ -59,7 +59,7 @@ type Unusable struct{ Why string }
 
 func (u *Unusable) Error() string { return u.Why }
 
-// Class makes it a wrong usage where nobody handles it.
+// Class makes it a usage error if no caller handles it.
 func (u *Unusable) Class() wire.Class { return wire.Usage }
 
 // Differs is the error about a journal of another job. Was has the facts of the journal that

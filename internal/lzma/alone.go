@@ -79,7 +79,7 @@ func (a *Alone) Read(p []byte) (int, error) {
 	return 0, a.err
 }
 
-// end asks that nothing of the stream is left. A stream whose size is known needs no
+// end checks that nothing of the stream is left. A stream whose size is known needs no
 // mark at its end.
 func (a *Alone) end() error {
 	if a.d.left > 0 {

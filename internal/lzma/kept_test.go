@@ -79,8 +79,8 @@ func TestKeptMemoryReadsAsNew(t *testing.T) {
 	}
 }
 
-// What a small file holds of a dictionary is in its decoder's memory, and nobody is charged
-// for what another stream left there.
+// The dictionary of a small file is in its decoder's own memory, and the memory that another stream
+// left there is not charged.
 func TestASmallStreamIsChargedNoDictionary(t *testing.T) {
 	b := limits.Policy{MaxTotalBytes: 1}.Budget(t.Context())
 	defer b.Close()

@@ -78,7 +78,7 @@ func (r *ranger) normalize() {
 	}
 }
 
-// ended asks that the coder ends here.
+// ended checks that the coder ends here.
 func (r *ranger) ended() error {
 	r.normalize()
 	if err := r.err(); err != nil {

@@ -18,7 +18,7 @@ const (
 type window struct {
 	b     *limits.Budget
 	buf   []byte
-	small []byte // what buf is at first, which nobody is charged for
+	small []byte // the initial buf, which is not charged
 	paid  int64  // for buf
 	size  int    // the most that buf grows to
 	pos   int    // where the next byte goes

@@ -89,7 +89,7 @@ func (r *reader) either(name string, otherwise int64) int64 {
 	return r.need(name)
 }
 
-// Of says what the cache takes for so many tokens of context in so many sequences.
+// Of returns the size of the cache for a number of tokens of context and a number of sequences.
 func Of(b *limits.Budget, files fs.FS, context, batch int64) (Cache, error) {
 	root, err := jsontree.Read(b, files, configName, maxConfig)
 	if err != nil {

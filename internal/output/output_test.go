@@ -165,7 +165,7 @@ func killedTree(t *testing.T, name, file, content string) {
 	}
 }
 
-// What somebody else has under a name that an output needs is neither removed nor written to.
+// A file of another program under a name that an output needs is neither removed nor written to.
 func TestNamesOfOutputsThatOthersUseAreKept(t *testing.T) {
 	old := func(t *testing.T) { write(t, "x/a", "ours, the old") }
 	for what, c := range map[string]struct {
@@ -223,7 +223,7 @@ func TestNamesOfOutputsThatOthersUseAreKept(t *testing.T) {
 	}
 }
 
-// What is empty can be replaced, and so can a mark of something that is gone.
+// Empty files can be replaced, and so can a stale mark.
 func TestEmptyAndStaleNamesOfOutputsAreReplaced(t *testing.T) {
 	for what, make := range map[string]func(t *testing.T){
 		"an empty file":   func(t *testing.T) { write(t, ".x.amn-partial", "") },
@@ -435,7 +435,7 @@ func TestATreeRemovesOnlyItsOwnFiles(t *testing.T) {
 		t.Errorf("the folder is a link: %v", err)
 	}
 	os.Remove("l")
-	// What appears after the last look stays.
+	// A file that appears after the last check stays.
 	p, err := output.At("m", force)
 	if err != nil {
 		t.Fatal(err)

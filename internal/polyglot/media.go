@@ -246,7 +246,7 @@ func (m *media) colours(flags byte) error {
 	return m.pass(3<<(1+flags&7), nil)
 }
 
-// riff walks over chunks. Programs that write to a pipe do not know the sizes, so the last chunk
+// riff reads chunks. Programs that write to a pipe do not know the sizes, so the last chunk
 // and the whole file may leave them unstated.
 func (m *media) riff() (bool, error) {
 	for m.left() > 0 {
@@ -308,7 +308,7 @@ func (s *source) mp4() (bool, error) {
 	return size >= 16 && size < 1<<16 && size%4 == 0, nil
 }
 
-// boxes walks over boxes: a size, which may have 64 bits, and four letters.
+// boxes reads boxes: a size, which may have 64 bits, and four letters.
 func (m *media) boxes() (bool, error) {
 	described := false
 	for m.left() > 0 {

@@ -75,7 +75,7 @@ func (m *message) number() (n uint64, ok bool, err error) {
 	return 0, false, nil
 }
 
-// pass passes over n bytes.
+// pass skips n bytes.
 func (m *message) pass(n uint64) (bool, error) {
 	if n > uint64(m.s.size-m.at) {
 		return false, nil

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// ogg walks over pages, each of which has a checksum.
+// ogg reads pages, each of which has a checksum.
 func (m *media) ogg() (bool, error) {
 	for m.left() > 0 {
 		p, err := m.next(27)
@@ -50,7 +50,7 @@ func oggSum(sum uint32, p []byte) uint32 {
 	return sum
 }
 
-// flac walks over blocks of metadata and frames. A frame ends where the checksum over the frame,
+// flac reads blocks of metadata and frames. A frame ends where the checksum over the frame,
 // including the stored checksum, is zero, and another frame begins or the file ends.
 func (m *media) flac() (bool, error) {
 	m.next(4)
@@ -150,7 +150,7 @@ func mpegFrame(p []byte) int64 {
 	return int64(144*kbit/f + pad)
 }
 
-// mp3 walks over tags and frames.
+// mp3 reads tags and frames.
 func (m *media) mp3() (bool, error) {
 	frames := 0
 	for m.left() > 0 {

@@ -27,7 +27,7 @@ type Field struct {
 type Message struct {
 	Name    string
 	Fields  map[uint64]Field
-	Make    func() Hook // nil if nobody asks
+	Make    func() Hook // nil if no caller needs it
 	MaxText uint64      // how much of a text is given to the hook, 0 for the usual
 }
 

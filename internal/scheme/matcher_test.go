@@ -52,8 +52,7 @@ func TestAMatcherMatchesWhatAnyOfItsGlobsDoes(t *testing.T) {
 	}
 }
 
-// Entries of AutoRound's that are plain names are passed over once and not for
-// each weight.
+// Entries of AutoRound that are plain names are skipped once, and not for each weight.
 func TestPlainEntriesOfModulesArePassedOverOnce(t *testing.T) {
 	extra := map[string]any{}
 	for i := range 50_000 {

@@ -221,7 +221,7 @@ func (s *Set) Claimed(info *tensor.Info) bool {
 }
 
 // MethodOfOthers returns the configuration's method if it stands for schemes whose main
-// tensor has this name, but is none of own.
+// tensor has this name, but is not one of own.
 func (s *Set) MethodOfOthers(own []Method, codes string) string {
 	method := s.Config.Method()
 	stands := func(r *Scheme) bool {

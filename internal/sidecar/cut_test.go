@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Of a long text the beginning is kept and its end, and a long line of YAML is looked at
-// in pieces: what decides may stand behind them, between them, or on the next line.
+// Only the beginning and the end of a long text are kept, and a long line of YAML is read in
+// pieces: the deciding part may come after them, between them, or on the next line.
 func TestLongTextsAreJudgedWhereverTheMemberIs(t *testing.T) {
 	var (
 		dirs   = strings.Repeat("dd/", 256)

@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A text that is read whole and ends before its size is truncated, and is none that was looked at.
+// A text that ends before its size is truncated, and does not count as judged.
 func TestATextThatIsReadWholeHasItsSize(t *testing.T) {
 	truncated := 0
 	for _, name := range []string{"latest", "checkpoint", "setup.py", "chat_template.jinja", "a/.git/config", "a/.git/HEAD", ".gitmodules", "requirements.txt", ".gitattributes", "a/.git"} {

@@ -373,7 +373,7 @@ func keptKey(key, line string) string {
 	return key
 }
 
-// assignedTo judges a value of a key. What lies around it is not known.
+// assignedTo judges a value of a key. Its surroundings are unknown.
 func (r *reader) assignedTo(key, value string, at int64) error {
 	if value == "" || value == "|" || value == ">" {
 		return nil

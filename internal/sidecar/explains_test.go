@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Members of published configurations are explained, and what stands where a name of a layer
-// would, but is none, is not.
+// Members of published configurations are explained; a value in the place of a layer's name that is
+// not one is not.
 func TestNamesOfLayersAreExplained(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"config.json", `{"quantization_config": {"llm_int8_skip_modules": ["lm_head", "model.layers.1.mlp", "model.vision_tower"]}}`, ""},
@@ -64,7 +64,7 @@ func TestNamesOfLayersAreExplained(t *testing.T) {
 	}
 }
 
-// What PEFT, diffusers and quantizers write themselves has no finding.
+// Files that PEFT, diffusers and quantizers write have no finding.
 func TestExpressionsOfConfigurationsAreAccepted(t *testing.T) {
 	for name, text := range map[string]string{
 		"adapter_config.json":   `{"peft_type": "LORA", "r": 8, "target_modules": ".*\\.(q|v)_proj$", "exclude_modules": "^(?!.*lm_head).*", "rank_pattern": {"layers\\.\\d+\\.q_proj": 4}}`,
@@ -79,7 +79,7 @@ func TestExpressionsOfConfigurationsAreAccepted(t *testing.T) {
 	}
 }
 
-// What published tokenizers have has no finding.
+// Published tokenizers have no finding.
 func TestStepsOfTokenizersAreAccepted(t *testing.T) {
 	for _, text := range []string{
 		`{"padding": {"strategy": {"Fixed": 512}, "pad_to_multiple_of": 8}, "truncation": {"max_length": 512}}`,

@@ -17,8 +17,8 @@ const codeExpression = "sidecar.expression"
 // callable.
 func calls(text string) bool { return lastCall(text) >= 0 }
 
-// lastCall returns the offset of the last such parenthesis, or -1. It looks at what stands
-// before each parenthesis alone.
+// lastCall returns the offset of the last such parenthesis, or -1. It examines only the text before
+// each parenthesis.
 func lastCall(text string) int {
 	if strings.IndexByte(text, '(') < 0 { // faster than from the end
 		return -1
@@ -245,7 +245,8 @@ func runsName(text string) bool {
 	return false
 }
 
-// pythonBlanks are what Python passes over within parentheses, with the backslash that joins lines.
+// pythonBlanks are the characters that Python skips within parentheses, with the backslash that
+// joins lines.
 const pythonBlanks = " \t\r\n\f\\"
 
 // skipBlanks returns the place behind blanks and comments of Python.

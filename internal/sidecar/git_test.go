@@ -13,7 +13,7 @@ func lfsHook(name string) string {
 		"remove this hook by deleting '.git/hooks/*'.\\n\"; exit 2; }\ngit lfs * \"$@\"\n", "*", name)
 }
 
-// What a clone writes is let through, and nothing else, wherever git looks for it.
+// Only files that a clone writes are accepted in the places that git reads.
 func TestWhatGitReads(t *testing.T) {
 	const core, refused = "[core]\n", "sidecar.handler"
 	for _, c := range []struct{ name, text, want string }{

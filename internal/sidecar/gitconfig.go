@@ -96,7 +96,7 @@ func (r *reader) gitModules() error {
 	})
 }
 
-// staysBelow reports whether a path leads to a folder of the work tree that is none of git's.
+// staysBelow reports whether a path leads to a folder of the work tree that does not belong to git.
 func staysBelow(to string) bool {
 	return tensor.IsLocal(to) && !slices.ContainsFunc(strings.Split(to, "/"), func(part string) bool {
 		return part == ".." || strings.HasPrefix(strings.ToLower(part), ".git")
@@ -227,8 +227,8 @@ func (g *gitReader) word() string {
 // fail says why the text is not understood.
 func (g *gitReader) fail(why string) bool { g.bad = why; return false }
 
-// head reads the head of a section, behind its bracket. The old form with a dot is none that a
-// clone writes, and readers differ in it.
+// head reads the head of a section, behind its bracket. No clone writes the old form with a dot,
+// and readers differ about it.
 func (g *gitReader) head() bool {
 	if g.at = (gitKey{section: g.word()}); g.at.section == "" {
 		return g.fail("a section without a name")

@@ -37,8 +37,8 @@ func (k *key) text() (text string, ok bool) {
 	return strings.TrimSpace(rest), ok || k.asked && strings.TrimSpace(rest) == ""
 }
 
-// A later is a YAML text that continues after its line, or after the current piece of it.
-// What is judged by the whole text is also judged by what follows.
+// A later is a YAML text that continues after its line, or after the current piece of it. Rules
+// about the whole text also see what follows.
 type later struct {
 	open   bool
 	empty  bool // nothing of it was seen: the next line may be something else

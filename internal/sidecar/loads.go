@@ -116,7 +116,7 @@ const (
 type source struct {
 	name    string
 	at      int64
-	revised bool // the text has the key of a revision, wherever it stands
+	revised bool // the text has the key of a revision, at any place
 }
 
 // isSource notes a line of an MLmodel that says where a model came from. Whether MLflow fetches it is

@@ -184,7 +184,7 @@ func TestWhatIsObeyedAndFollowed(t *testing.T) {
 	}
 }
 
-// However many warnings come first, and of the same code, a danger is told.
+// A danger is reported after any number of warnings of the same code.
 func TestWarningsHideNoDanger(t *testing.T) {
 	many := `{"a": [` + strings.Repeat(`{"_target_": "torch.nn.Linear"}, `, 100) + `{"_target_": "os.system"}]}`
 	got := check(t, limits.Policy{}, "a.json", many)

@@ -21,7 +21,7 @@ var documentNames = setOf("readme license licence copying notice authors changel
 var vocabularyNames = setOf("vocab.txt merges.txt tokens.txt dict.txt words.txt labels.txt classes.txt bpe.codes vocab.bpe phones.txt spm_vocab.txt sentencepiece.vocab")
 
 // plain looks through a text whose name says nothing of what it is, as YAML: OmegaConf, Hydra
-// and yaml.safe_load read a file of any name. A text of which YAML makes one long word is none.
+// and yaml.safe_load read a file of any name. A text that YAML reads as one long word is not one.
 func (r *reader) plain() error {
 	ext := strings.TrimPrefix(path.Ext(r.file), ".")
 	stem, _, _ := strings.Cut(r.file, ".")
@@ -80,7 +80,7 @@ func (r *reader) opensYAML() (bool, error) {
 }
 
 // metas judges the files that FunASR joins with the folder of a model: everything below
-// file_path_metas, up to a line that stands no deeper.
+// file_path_metas, up to a line that is not indented deeper.
 func (l *lines) metas(line string) error {
 	text := strings.TrimLeft(line, " \t")
 	depth := len(line) - len(text)

@@ -2,7 +2,7 @@ package sidecar
 
 import "strings"
 
-// A mode is what a place of a YAML text stands in.
+// A mode is the context of a place in a YAML text.
 type mode uint8
 
 const (
@@ -11,14 +11,14 @@ const (
 	aDouble              // one in double quotes,
 	aSingle              // or in single ones
 	aName                // a tag, an anchor or an alias
-	aHeader              // the rest of the line with which a text begins that stands as it is
+	aHeader              // the rest of the line that begins a block scalar
 	aComment             // the rest of a line
-	ofText               // a line of a text that stands as it is
+	ofText               // a line of a block scalar
 )
 
 // A quoting follows a YAML text and says where its comments begin, as PyYAML and libyaml scan it: a
-// number sign within a quoted text, or within one that stands as it is, begins none. It is told each
-// byte once, and the end of each line.
+// number sign within a quoted text or a block scalar begins none. It gets each byte once, and the
+// end of each line.
 type quoting struct {
 	mode   mode
 	flow   int // brackets that are open
@@ -31,7 +31,7 @@ type quoting struct {
 	mark   byte // prev, if it may be an indicator: one of -?:
 	closed bool // prev ended a quoted text
 	skip   bool // prev escapes what follows
-	// Of a text that stands as it is.
+	// Of a block scalar.
 	text   bool
 	indent int // of its lines, 0 if none was seen
 	blank  int // the longest of the blank lines before them

@@ -6,7 +6,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A number sign within a quoted text, or in one that stands as it is, hides nothing.
+// A number sign within a quoted text or a block scalar hides nothing.
 func TestCommentsAreOutsideOfQuotes(t *testing.T) {
 	const tag, target = "sidecar.yaml-tag", "sidecar.target"
 	for _, c := range []struct{ name, text, want string }{

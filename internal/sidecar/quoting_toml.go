@@ -7,8 +7,8 @@ type tomlQuoting struct {
 	open string // the quotes that end the text at hand, which lines may break, or ""
 }
 
-// scan goes past a line, and returns where its comment begins, or its length. What follows a quote that
-// nothing closes on its line is no TOML, and taken for the rest of the text.
+// scan goes past a line, and returns where its comment begins, or its length. A quote that is not
+// closed on its line is not TOML, and is taken to extend to the end of the text.
 func (q *tomlQuoting) scan(line string) int {
 	for i := 0; i < len(line); {
 		rest := line[i:]
@@ -39,7 +39,7 @@ func (q *tomlQuoting) scan(line string) int {
 	return len(line)
 }
 
-// isKeyOf reports whether a name that stands by itself is in a line before an equals sign or a colon.
+// isKeyOf reports whether a line has a name by itself before an equals sign or a colon.
 func isKeyOf(line, name string) bool {
 	for {
 		before, after, found := strings.Cut(line, name)

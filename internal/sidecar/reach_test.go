@@ -6,8 +6,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// What libraries import, call or evaluate because a text says so, and texts that
-// only look so.
+// Texts that make libraries import, call or evaluate something, and texts that only look like it.
 func TestTextsThatLeadToCode(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"config.yaml", "pipeline:\n  name: pyannote.audio.pipelines.SpeakerDiarization\n", ""},

@@ -19,7 +19,7 @@ type regexParser struct {
 	why       string
 }
 
-// parse returns nil for what is no expression.
+// parse returns nil if the text is not an expression.
 func (p *regexParser) parse() *regexNode {
 	n := p.choices()
 	if !p.bad && p.why == "" && p.at < len(p.text) {
@@ -33,7 +33,7 @@ func (p *regexParser) parse() *regexNode {
 
 func (p *regexParser) done() bool { return p.bad || p.why != "" || p.at >= len(p.text) }
 
-// take steps over a text that stands here.
+// take skips a text if it comes next.
 func (p *regexParser) take(text string) bool {
 	if !strings.HasPrefix(p.text[p.at:], text) {
 		return false

@@ -12,8 +12,8 @@ var loadersTable string
 // loaders are modules of the libraries that load models, and of those that they import for it.
 var loaders = sync.OnceValue(func() map[string]bool { return tableOf(loadersTable) })
 
-// shadows returns the module that Python takes the file for, "" if it is none of its own and none
-// that loads models: the folder in which Python is started, or in which a script lies, comes first
+// shadows returns the module of Python, or of a library that loads models, which the file would
+// replace, or "". The folder in which Python is started, or that contains the script, comes first
 // on its path. So such a file counts beside a model, as does a package of such a name.
 func (r *reader) shadows() (module string, err error) {
 	parts := strings.Split(r.t.Name[strings.LastIndexByte(r.t.Name, '!')+1:], "/")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is taken for a short word names nothing by the whole rule either.
+// A text that counts as a short word names nothing by the full rule either.
 func TestShortWordsNameNothing(t *testing.T) {
 	const letters = "aZ09_.$({%`&|/\\~;:[ \t\nx"
 	rand := rand.New(rand.NewPCG(1, 2))

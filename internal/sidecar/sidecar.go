@@ -52,8 +52,8 @@ type Text struct {
 	Size int64
 	// Beside reports a file in the same folder; nil if that is unknown.
 	Beside func(name string) bool
-	// Around returns the kinds of the folder that is so many folders above that of the file; known
-	// is false if it cannot be listed. Nil if no folder is known.
+	// Around returns the kinds of a folder that is the given number of levels above the folder of
+	// the file; known is false if it cannot be listed. Nil if no folder is known.
 	Around func(up int) (f Folder, known bool, err error)
 	// JSON says that the text is JSON, whatever its name.
 	JSON bool

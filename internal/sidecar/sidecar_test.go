@@ -14,7 +14,7 @@ const escape = `{{ ''.__class__ }}`
 // bufSize is how much of a text is read at once.
 const bufSize = 16 << 10
 
-// What is found in a text, by its name and its content.
+// The findings in a text, by its name and its content.
 func TestTextsThatAskForMoreThanText(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"chat_template.jinja", escape, "template.dunder"},

@@ -89,7 +89,7 @@ func (p *pipeline) initializes() bool {
 	return p.section == "initialize" || strings.HasPrefix(p.section, "initialize.")
 }
 
-// isKnown reports whether a line is a key of a registry with one of the names that may stand there.
+// isKnown reports whether a line is a key of a registry with one of the names that are valid there.
 func (p *pipeline) isKnown(text string) bool {
 	key, value, ok := cutSetting(text)
 	if registry, is := strings.CutPrefix(key, "@"); ok && is {

@@ -125,8 +125,8 @@ func (k *kept) addRun(b *limits.Budget, out, p []byte, tail *[tailLen]byte, limi
 
 var escapes = map[byte]rune{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escape reads what follows a backslash. A surrogate without its other half is returned as it
-// is, and what stands behind it is not read.
+// escape reads what follows a backslash. A surrogate without its other half is returned unchanged,
+// and the text after it is not read.
 func (w *walk) escape() (rune, error) {
 	c, err := w.next()
 	if err != nil {

@@ -120,7 +120,7 @@ func (w *walk) charsMap(k *kept, at int64) error {
 }
 
 // replaced multiplies what the steps of a tokenizer make of one byte, at the end of an object.
-// What a pattern cannot find in what the steps before put in grows once.
+// Text from earlier steps that a pattern cannot match grows only once.
 func (w *walk) replaced(f *frame) error {
 	s, in := &f.steps, w.inSteps()
 	if in == noSteps || s.size == 0 && s.factor == 0 {

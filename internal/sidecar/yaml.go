@@ -22,7 +22,7 @@ const pieceLen = 2 * lap
 type lines struct {
 	*reader
 	keep    string // of the line at hand: its end, or what it is joined with
-	at      int64  // where that stands
+	at      int64  // its position
 	inside  bool   // keep begins within a line
 	inRow   bool   // the line at hand may be a row of a model of YOLO
 	joined  bool   // keep is joined with the next line
@@ -32,10 +32,10 @@ type lines struct {
 	plain   string // the line at hand, escapes resolved
 	whole   bool   // the line at hand ends where the piece does
 	opens   bool   // a value may begin the line at hand,
-	block   bool   // and it is one of a text that stands as it is
+	block   bool   // and it is a line of a block scalar
 	laters  [kinds][quotes]later
 	source  source // of an MLmodel
-	// Of FunASR: lines below the key of its files, and how deep that stands.
+	// Of FunASR: lines below the key of its files, and the indentation of the key.
 	inMetas bool
 	metasAt int
 	// Of pyannote: the lines at hand are below the key of a pipeline.
@@ -263,8 +263,7 @@ func (l *lines) look(line string, most int) error {
 	return l.assigned(l.plain, l.at)
 }
 
-// lookedUp judges a value of a key whose value is called, which may stand on the line
-// behind it.
+// lookedUp judges a value of a key whose value is called, which may be on the next line.
 func (l *lines) lookedUp(of kind, k *key) error {
 	text, _ := k.text()
 	value := behind(k.rest)
@@ -309,7 +308,7 @@ func (l *lines) reaches(line string, most int) error {
 	}
 }
 
-// standsAlone reports a plain or quoted value by what stands before and behind it.
+// standsAlone reports whether a plain or quoted value is alone, by the text before and after it.
 func standsAlone(before, behind string) bool {
 	if behind = strings.TrimLeft(behind, "\"' \t"); behind != "" && strings.IndexByte(",]}#", behind[0]) < 0 {
 		return false
@@ -335,7 +334,7 @@ func (l *lines) hydra(k *key) error {
 	return l.target(value, k.at)
 }
 
-// names finds a name that stands by itself.
+// names finds a name by itself.
 func (l *lines) names(line string, most int, name string, visit func(*key) error) error {
 	if !strings.Contains(line, name) {
 		return nil
@@ -395,7 +394,7 @@ func (l *lines) keyAt(words *words, begin, end int) *key {
 	return k
 }
 
-// behind is the value behind a key's end, "" if there is none on its line.
+// behind returns the value after the end of a key, "" if there is none on its line.
 func behind(rest string) string {
 	rest, ok := strings.CutPrefix(strings.TrimLeft(strings.TrimLeft(rest, `"'`), " \t"), ":")
 	if !ok {

@@ -54,8 +54,8 @@ func Product(dims []int64) (uint64, bool) {
 	return n, fits
 }
 
-// Integer is a value of metadata as an integer, whatever its size; false for what
-// is none, and for one past 2^63.
+// Integer is a value of metadata as an integer, of any size; false for other values, and for an
+// integer beyond 2^63.
 func Integer(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:

@@ -79,7 +79,7 @@ func make64(d int64) []int64 {
 	return dims
 }
 
-// An integer of any width is the same number; one beyond 2^63 and what is none is not.
+// An integer of any width gives the same number; one beyond 2^63, and any other value, is refused.
 func TestIntegersOfAnyWidth(t *testing.T) {
 	for _, c := range []struct {
 		v    any

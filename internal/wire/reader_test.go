@@ -87,8 +87,8 @@ func TestReadFull(t *testing.T) {
 	}
 }
 
-// The bytes before a fault are read, and a fault in what was only read ahead
-// is nobody's.
+// The bytes before a fault are read, and a fault in bytes that were only read ahead is not
+// returned.
 func TestCursorOverFaultyReaders(t *testing.T) {
 	file := pattern(300)
 	for name, c := range behaviours(file) {

@@ -62,7 +62,7 @@ func TestExpressionsThatAreNotRead(t *testing.T) {
 	}
 }
 
-// What an expression asks of a name is paid by its steps.
+// Matching a name costs steps.
 func TestExpressionsThatCostMuchAreALimit(t *testing.T) {
 	name := strings.Repeat("a", maxName)
 	for _, text := range []string{

@@ -48,7 +48,7 @@
 //
 // # Not supported
 //
-// Soft links; a group with two names; messages that stand elsewhere, such as named types;
+// Soft links; a group with two names; messages that are stored elsewhere, such as named types;
 // layouts before version 3; bytes without a type. Chunks through SZIP, N-bit or scale-offset are
 // listed, and refused when they are read.
 package hdf5
