@@ -54,11 +54,14 @@ def beginnings(found):
         out.add((".".join(f), ".".join(m)))
     while more := {(f, m) for f, m in found if renamed(out, f) != m} - out:
         out |= more  # whole names, which are longer than all beginnings that do not fit
-    return {(f, m) for f, m in out if any(renamed(out - {(f, m)}, a) != b for a, b in found)} or out
+    for one in sorted(out):
+        if len(out) > 1 and all(renamed(out - {one}, f) == m for f, m in found):
+            out.remove(one)
+    return out
 
 
 def renamed(list, name):
-    for f, m in sorted(list, key=lambda r: -len(r[0])):
+    for f, m in sorted(list, key=lambda r: (-len(r[0]), r)):  # of a set, whose own order differs from run to run
         if not f or name == f or name.startswith(f + "."):
             rest = name[len(f):].removeprefix(".")
             return ".".join(p for p in (m, rest) if p)
