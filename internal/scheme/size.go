@@ -5,7 +5,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Sized makes n elements of a number that tensors decide. Only where an int has 32 bits
+// Sized allocates n elements, a number that the shapes of tensors decide. Only where an int has 32 bits
 // may n be too large for one: shapes are below [maxElements].
 func Sized[T any](b *limits.Budget, n int64) ([]T, error) {
 	size, ok := wire.Int(uint64(n), wire.MaxSize)
