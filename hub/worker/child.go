@@ -19,6 +19,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/hub/source"
 	"github.com/anamnesis-go/anamnesis/hub/store"
 	"github.com/anamnesis-go/anamnesis/internal/sandbox"
+	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // A request is what a child reads from its standard input.
@@ -30,20 +31,22 @@ type request struct {
 	Manifest       []gate.File
 	Blobs          string
 	Remote         source.Remote // how to reach an address
+	Memory         int64         // that judgements of the parent may hold
 }
 
 // childMemory is the memory of a child besides the account of its files.
 const childMemory = 512 << 20
 
 // Process returns a function that judges in a process of the program, which calls [Child] when
-// it is started with args. blobs is the folder of [blob.Store], or "".
-func Process(program string, args []string, blobs string, remote source.Remote) func(context.Context, *gate.Gate, store.Work) ([]byte, error) {
+// it is started with args. blobs is the folder of [blob.Store], or "". A child holds no more than
+// memory for its files, whatever the policy of a tenant allows.
+func Process(program string, args []string, blobs string, remote source.Remote, memory int64) func(context.Context, *gate.Gate, store.Work) ([]byte, error) {
 	return func(ctx context.Context, g *gate.Gate, w store.Work) ([]byte, error) {
 		policy, err := json.Marshal(g.Policy)
 		if err != nil {
 			return nil, err
 		}
-		in, err := json.Marshal(request{policy, g.Today, g.Version, w.Tenant, w.Address, w.Manifest, blobs, remote})
+		in, err := json.Marshal(request{policy, g.Today, g.Version, w.Tenant, w.Address, w.Manifest, blobs, remote, memory})
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +94,11 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	}
 	filled := policy.Limits.Filled()
-	if err := sandbox.Limit(2*filled.MaxTotalBytes+childMemory, filled.Timeout); err != nil {
+	memory := min(filled.MaxTotalBytes, r.Memory)
+	if memory <= 0 {
+		return errors.New("this is for amn-hub itself, which says how much memory there is")
+	}
+	if err := sandbox.Limit(2*memory+childMemory, filled.Timeout); err != nil {
 		return err
 	}
 	if !source.IsAddress(r.Address) { // else it has to connect
@@ -100,7 +107,9 @@ func Child(ctx context.Context, in io.Reader, out io.Writer) error {
 			return err
 		}
 	}
-	b := policy.Limits.Budget(ctx)
+	all := limits.Policy{MaxTotalBytes: memory, Timeout: limits.NoTimeout}.Budget(ctx)
+	defer all.Close()
+	b := all.ChildContext(ctx, policy.Limits)
 	defer b.Close()
 	var files fs.FS
 	var p *pinned

@@ -160,7 +160,7 @@ func TestAClaimStaysAClaim(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return worker.Process("/usr/bin/env", []string{"HUB_CHILD=judge", program}, "", w.Sources.Remote)(ctx, g, work)
+		return worker.Process("/usr/bin/env", []string{"HUB_CHILD=judge", program}, "", w.Sources.Remote, 1<<30)(ctx, g, work)
 	}
 	for attempt := 1; attempt <= 2; attempt++ {
 		j := store.Job{ID: 1, Attempt: attempt, Work: store.Work{Repo: "m", Address: "hf://org/m@" + commit, Revision: commit}}

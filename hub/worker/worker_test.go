@@ -211,7 +211,7 @@ func child(mode string) func(context.Context, *gate.Gate, store.Work) ([]byte, e
 		if err != nil {
 			return nil, err
 		}
-		return worker.Process("/usr/bin/env", []string{"HUB_CHILD=" + mode, program}, "", source.Remote{})(ctx, g, w)
+		return worker.Process("/usr/bin/env", []string{"HUB_CHILD=" + mode, program}, "", source.Remote{}, 1<<30)(ctx, g, w)
 	}
 }
 
@@ -234,6 +234,27 @@ func TestTheSecondAttemptIsMadeElsewhere(t *testing.T) {
 		second := m.finished[at]
 		if first.Accepted != (at == good) || second.Class != first.Class || second.DirHash != first.DirHash || !slices.Equal(second.Files, first.Files) || !slices.Equal(second.Fired, first.Fired) {
 			t.Errorf("%s:\n%+v\n%+v", at, first, second)
+		}
+	}
+}
+
+// A tenant's policy that allows more memory than there is gives a child no more.
+func TestAChildHoldsWhatThereIs(t *testing.T) {
+	w, m := newWorker(t)
+	w.Gate.Policy.Limits.MaxTotalBytes = 1 << 40
+	at := write(t, t.TempDir(), map[string]string{"config.json": `{"model_type":"llama"}`, "model.safetensors": honest})
+	for memory, accepted := range map[int64]bool{1 << 30: true, 64: false, 0: false} {
+		w.Child = func(ctx context.Context, g *gate.Gate, work store.Work) ([]byte, error) {
+			program, err := os.Executable()
+			if err != nil {
+				return nil, err
+			}
+			return worker.Process("/usr/bin/env", []string{"HUB_CHILD=judge", program}, "", source.Remote{}, memory)(ctx, g, work)
+		}
+		delete(m.finished, at)
+		err := w.Work(t.Context(), job(2, at))
+		if v, ok := m.finished[at]; accepted != (err == nil && ok && v.Accepted) {
+			t.Errorf("%d bytes: %v, %s, %v", memory, v.Accepted, v.Class, err)
 		}
 	}
 }
@@ -365,7 +386,7 @@ func TestAChangedBlobIsFoundByTheChild(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return worker.Process("/usr/bin/env", []string{"HUB_CHILD=judge", program}, at, source.Remote{})(ctx, g, work)
+		return worker.Process("/usr/bin/env", []string{"HUB_CHILD=judge", program}, at, source.Remote{}, 1<<30)(ctx, g, work)
 	}
 	j := store.Job{ID: 1, Attempt: 2, Work: store.Work{Tenant: "t", Repo: "r", Manifest: []gate.File{{Name: "m.safetensors", Size: int64(len(text)), SHA256: sum}}}}
 	if err := w.Work(t.Context(), j); err == nil {

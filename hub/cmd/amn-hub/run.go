@@ -234,7 +234,7 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 	if err != nil {
 		return err
 	}
-	w := &worker.Worker{Store: r.db, Policies: r.policies, Blobs: r.blob, Sources: r.sources, Gate: r.gate, Budget: r.budget, Child: worker.Process(program, []string{"child"}, r.at, r.sources.Remote), Log: r.log}
+	w := &worker.Worker{Store: r.db, Policies: r.policies, Blobs: r.blob, Sources: r.sources, Gate: r.gate, Budget: r.budget, Child: worker.Process(program, []string{"child"}, r.at, r.sources.Remote, r.budget.Policy().MaxTotalBytes), Log: r.log}
 	workers := r.cmd.Workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
