@@ -2,24 +2,30 @@
 
     merged.py         prints the version, and rows: types, a bar, sources, ">", targets, and the operations in brackets
 
-transformers' own function is called; a star stands for the number of an expert. Conversions that only give a tensor
-another name are not listed.
+transformers' own function is called; a star stands for the number of an expert. Of the conversions that only give a tensor
+another name those of stacked experts are listed, with no operation: adapters call them by their names in the model.
 """
 import collections
+import re
 
 import transformers
 from transformers.conversion_mapping import get_checkpoint_conversion_mapping
-from transformers.core_model_loading import WeightConverter
+from transformers.core_model_loading import WeightConverter, WeightRenaming
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+
+def is_stack(c):
+    """Another name for the matrices of all experts of a layer."""
+    return isinstance(c, WeightRenaming) and len(c.target_patterns) == 1 and re.fullmatch(r"[\w.\\]*\bexperts\.(gate_up|up|down)_proj", c.target_patterns[0])
 
 
 def rows():
     same = collections.defaultdict(list)
     for kind in sorted(CONFIG_MAPPING_NAMES):
         for c in get_checkpoint_conversion_mapping(kind) or ():
-            if isinstance(c, WeightConverter):
+            if isinstance(c, WeightConverter) or is_stack(c):
                 plain = lambda patterns: " ".join(sorted(p.replace("\\.", ".").strip(".") for p in patterns))
-                same[f"{plain(c.source_patterns)} > {plain(c.target_patterns)} [{' '.join(type(o).__name__ for o in c.operations)}]"].append(kind)
+                same[f"{plain(c.source_patterns)} > {plain(c.target_patterns)} [{' '.join(type(o).__name__ for o in getattr(c, 'operations', ()))}]"].append(kind)
     return sorted((" ".join(kinds), what) for what, kinds in same.items())
 
 

@@ -351,6 +351,7 @@ func EmbeddingsOf(modelType string) (e Embeddings, known bool) {
 
 // A Merge is one conversion of transformers while it loads a checkpoint: tensors whose
 // names match the sources become those of the targets. A star is the number of an expert.
+// Without operations it only gives a stack of experts another name.
 type Merge struct {
 	From, To   []string
 	Operations []string
@@ -370,7 +371,8 @@ var merges = sync.OnceValue(func() map[string][]Merge {
 	return found
 })
 
-// Merges returns the conversions of a model type that compute: joins, splits, transposes.
+// Merges returns the conversions of a model type: joins, splits, transposes, and the names of
+// stacked experts.
 func Merges(modelType string) []Merge { return merges()[modelType] }
 
 // StacksExperts reports whether transformers makes one parameter of the experts of a layer

@@ -72,7 +72,8 @@ func TestEveryTableSaysItsVersionAndIsRead(t *testing.T) {
 	}
 	for kind, list := range merges() {
 		for _, m := range list {
-			if len(m.From) == 0 || len(m.To) == 0 || len(m.Operations) == 0 {
+			renames := len(m.From) == 1 && len(m.To) == 1 && strings.Contains(m.To[0], "experts.")
+			if len(m.From) == 0 || len(m.To) == 0 || len(m.Operations) == 0 && !renames {
 				t.Errorf("%s: %v", kind, m)
 			}
 		}

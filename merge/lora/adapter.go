@@ -198,8 +198,13 @@ func (a *adapter) check(steps *limits.Steps, m *module) error {
 	case a.ensuresTies && (a.vocabulary.copies(m.name) || a.vocabulary.tied && listsModule(a.vocabulary.shared, m.name)):
 		return wire.ErrUnsupported.Errorf("it has the matrix of another module, and ensure_weight_tying gave both the same adapter, which PEFT's merge_and_unload adds twice: its result is not the model that was trained, and none is written here. Keep the adapter beside the base")
 	case a.parameters != nil:
-		return nil
+		return nil // what the base has decides: see bindModule
 	}
+	return a.checkTargeted(steps, m)
+}
+
+// checkTargeted rejects a module that PEFT would not adapt.
+func (a *adapter) checkTargeted(steps *limits.Steps, m *module) error {
 	if why, err := a.whyLeftOut(steps, m); err != nil {
 		return err
 	} else if why != "" {

@@ -24,9 +24,10 @@ type binder struct {
 	targets  map[int]*target // by the index of the base's tensor
 	order    []int           // keys of targets, in the order in which they were bound
 	added    []model.Tensor
-	stacks   []loaders.Merge
-	kind     string // model_type of the base's configuration
-	class    string // the first of its architectures
+	stacks   []loaders.Merge // of matrices that the base has one by one
+	renamed  []loaders.Merge // of parameters that the base has under another name
+	kind     string          // model_type of the base's configuration
+	class    string          // the first of its architectures
 	tokens   vocabulary
 	apart    []string // tensors of the result that the base has under the name of another
 	most     int      // largest number of products of a target
@@ -70,51 +71,64 @@ func newBinder(b *limits.Budget, base tensor.Model) (*binder, error) {
 	return x, x.readVocabulary()
 }
 
-// needed returns the names of the base's tensors that an adapter changes.
-func (a *adapter) needed(b *limits.Budget) (list []string, err error) {
+// A need is what an adapter changes: the base must have one of these tensors.
+type need []string
+
+// needed returns what an adapter changes of the base.
+func (a *adapter) needed(b *limits.Budget) (list []need, err error) {
+	add := func(names ...string) {
+		for _, name := range names {
+			err = errors.Join(err, b.Hold(int64(len(name))+32))
+		}
+		if err == nil {
+			list, err = limits.Append(b, list, need(names))
+		}
+	}
 	for _, m := range a.rows {
-		if err := b.Hold(int64(len(m.module)) + 8); err != nil {
+		if err := b.Step(1); err != nil {
 			return nil, err
 		}
-		if name := m.module + ".weight"; !a.vocabulary.isOutput(m.module) {
-			if list, err = limits.Append(b, list, name); err != nil {
-				return nil, err
-			}
+		if !a.vocabulary.isOutput(m.module) {
+			add(m.module + ".weight")
 		}
 	}
 	for _, i := range a.whole {
+		if err := b.Step(1); err != nil {
+			return nil, err
+		}
 		if name := wholeName(strings.TrimPrefix(i.Name, prefix)); a.config != nil && a.vocabulary.isInput(moduleOf(name)) {
-			if err := b.Hold(int64(len(name))); err != nil {
-				return nil, err
-			}
-			if list, err = limits.Append(b, list, name); err != nil {
-				return nil, err
-			}
+			add(name)
 		}
 	}
 	for _, m := range a.modules {
 		if err := b.Step(1); err != nil {
 			return nil, err
 		}
-		if a.config != nil && a.vocabulary.copies(m.name) {
+		if a.config == nil {
+			add(m.name)
 			continue
 		}
-		names := []string{m.name + ".weight"}
-		if a.config == nil {
-			names = []string{m.name}
-		} else if own := a.parametersOf(m.name); own != nil {
-			names = own
+		var could []string
+		own := a.parametersOf(m.name)
+		for _, name := range own {
+			if err := b.Step(int64(1 + len(a.parameters))); err != nil {
+				return nil, err
+			}
+			if a.namesModule(name) {
+				add(name)
+			} else {
+				could = append(could, name) // of those that target_parameters names
+			}
 		}
-		for _, name := range names {
-			if err := b.Hold(int64(len(name))); err != nil {
-				return nil, err
-			}
-			if list, err = limits.Append(b, list, name); err != nil {
-				return nil, err
-			}
+		switch {
+		case len(own) > len(could) || a.vocabulary.copies(m.name):
+		case m.depth > 0:
+			add(could...)
+		default:
+			add(append([]string{m.name + ".weight"}, could...)...)
 		}
 	}
-	return list, nil
+	return list, err
 }
 
 // target returns the target of a tensor of the base, which it creates if necessary.
@@ -201,7 +215,7 @@ func (x *binder) bind(at int, a *adapter) error {
 		if err := x.b.Hold(128); err != nil { // a place in the map, and the product
 			return err
 		}
-		if a.config != nil && a.parametersOf(m.name) != nil {
+		if own := x.parametersOf(a, m.name, r); len(own) > 0 {
 			stacks[m.name] = append(stacks[m.name], m)
 			if err := x.bindParameters(at, a, m.name, stacks[m.name], r); err != nil {
 				return m.in(err)
@@ -213,8 +227,8 @@ func (x *binder) bind(at int, a *adapter) error {
 		}
 	}
 	for name, wrappers := range stacks {
-		if len(wrappers) != len(a.parametersOf(name)) {
-			return wrappers[0].in(wire.ErrMissing.Errorf("target_parameters names %d of its parameters, the adapter has %d", len(a.parametersOf(name)), len(wrappers)))
+		if own := x.parametersOf(a, name, r); len(wrappers) != len(own) {
+			return wrappers[0].in(wire.ErrMissing.Errorf("target_parameters names %d of its parameters, the adapter has %d", len(own), len(wrappers)))
 		}
 	}
 	if err := x.checkWholeModules(at, a); err != nil || len(v.square) == 0 {
@@ -267,6 +281,12 @@ func (x *binder) bindModule(at int, a *adapter, m *module, v *layouts, r renamin
 	if a.config != nil {
 		name += ".weight"
 	}
+	if a.config != nil && a.parameters != nil { // check left it to the base
+		steps := x.b.Steps()
+		if err := a.checkTargeted(&steps, m); err != nil {
+			return err
+		}
+	}
 	i, w, err := 0, (*tensor.Info)(nil), error(nil)
 	isCopy := a.config != nil && x.tokens.copies(m.name)
 	if isCopy {
@@ -308,7 +328,7 @@ func (x *binder) bindModule(at int, a *adapter, m *module, v *layouts, r renamin
 // bindParameters binds the separately adapted parameters of a module, once all of its wrappers
 // have been seen.
 func (x *binder) bindParameters(at int, a *adapter, name string, wrappers []*module, r renaming) error {
-	full := a.parametersOf(name)
+	full := x.parametersOf(a, name, r)
 	if len(wrappers) < len(full) {
 		return nil
 	}

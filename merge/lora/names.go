@@ -29,6 +29,14 @@ func (x *binder) of(r renaming, name string) string {
 	if _, ok := x.names.Find(name); ok && x.inModel(moduleOf(name)) == moduleOf(name) {
 		return name
 	}
+	own := ""
+	if slices.ContainsFunc(x.renamed, func(m loaders.Merge) bool {
+		stem, ok := strings.CutSuffix(name, m.To[0])
+		own = r.of(stem + m.From[0])
+		return ok && (stem == "" || strings.HasSuffix(stem, ".")) && x.has(own)
+	}) {
+		return own
+	}
 	for _, own := range loaders.InFile(x.kind, x.class, moduleOf(name)) {
 		if own += name[len(moduleOf(name)):]; x.has(own) {
 			return own
@@ -54,7 +62,7 @@ func (x *binder) renaming(a *adapter) (renaming, error) {
 	if missing == "" || err != nil || a.config == nil {
 		return renaming{}, cmp.Or(err, missingTensor(missing))
 	}
-	ways := []renaming{{cut: firstPart(needed[0])}}
+	ways := []renaming{{cut: firstPart(needed[0][0])}}
 	for i := range x.infos {
 		r := renaming{add: firstPart(x.infos[i].Name)}
 		if err := x.b.Step(1); err != nil {
@@ -98,14 +106,14 @@ func missingTensor(name string) error {
 	return wire.ErrMissing.Errorf("the base has no tensor %s (%s)", wire.Quote(name), why)
 }
 
-// missing returns the first name that the base lacks, or "".
-func (x *binder) missing(r renaming, needed []string) (string, error) {
-	for _, name := range needed {
-		if err := x.b.Step(1); err != nil {
+// missing returns the first name of what the base lacks, or "".
+func (x *binder) missing(r renaming, needed []need) (string, error) {
+	for _, names := range needed {
+		if err := x.b.Step(int64(len(names))); err != nil {
 			return "", err
 		}
-		if !x.has(x.of(r, name)) {
-			return name, nil
+		if !slices.ContainsFunc(names, func(name string) bool { return x.has(x.of(r, name)) }) {
+			return names[0], nil
 		}
 	}
 	return "", nil

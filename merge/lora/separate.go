@@ -11,9 +11,10 @@ import (
 )
 
 // readStacks reads which parameters transformers makes of the matrices of experts that the
-// base's type has one by one in the checkpoint, if the adapter asks for any.
+// base's type has one by one in the checkpoint, or under another name, if the adapter asks for
+// any.
 func (x *binder) readStacks(a *adapter) error {
-	if a.config == nil || a.parameters == nil || x.stacks != nil {
+	if a.config == nil || a.parameters == nil || x.stacks != nil || x.renamed != nil {
 		return nil
 	}
 	v, err := x.config()
@@ -24,6 +25,8 @@ func (x *binder) readStacks(a *adapter) error {
 		for _, m := range loaders.Merges(kind) {
 			if stacksMatrices(&m) {
 				x.stacks = append(x.stacks, m) // a few, from our own table
+			} else if len(m.Operations) == 0 {
+				x.renamed = append(x.renamed, m)
 			}
 		}
 	}

@@ -96,3 +96,86 @@ func TestStacksThatDoNotFit(t *testing.T) {
 		}
 	}
 }
+
+// PEFT makes parameters of all experts' matrices that a list of modules names, without the names of
+// their modules: modules beside them are adapted as ever.
+func TestParametersThatAreNamedAlone(t *testing.T) {
+	const layer = "model.layers.0."
+	base := append(separateExperts(layer+"mlp.experts", "gate_proj", "up_proj", "down_proj"), fixtures.Whole(layer+"self_attn.q_proj.weight", "F32", 7, 5, 4), fixtures.Whole(layer+"mlp.gate.weight", "F32", 9, testExperts, testHidden))
+	more := append(stackedAdapter(layer+"mlp.experts"), append(pair(layer+"self_attn.q_proj", testRank, 5, 4), pair(layer+"mlp.gate", testRank, testExperts, testHidden)...)...)
+	adapter := func(modules, parameters string) string {
+		return `{"peft_type":"LORA","r":2,"lora_alpha":6,"target_modules":` + modules + `,"target_parameters":` + parameters + `}`
+	}
+	alone := `["down_proj","gate.weight","gate_up_proj"]`
+	m, _, err := merge(t, folder{`{"model_type":"glm4_moe"}`, base}, folder{adapter(`["q_proj"]`, alone), more})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, _, err := merge(t, folder{`{"model_type":"glm4_moe"}`, base}, folder{adapter(`["q_proj"]`, `["experts.down_proj","gate.weight","experts.gate_up_proj"]`), more})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range base {
+		got := numbers(t, m, w.Name)
+		if cmp.Equal(got, w.Values) {
+			t.Errorf("%s is as it was", w.Name)
+		}
+		if diff := cmp.Diff(numbers(t, n, w.Name), got); diff != "" {
+			t.Errorf("%d %s: want -, got +:\n%s", i, w.Name, diff)
+		}
+	}
+	q, a, b := base[len(base)-2], more[4], more[5]
+	for i, got := range numbers(t, m, q.Name) {
+		row, col := int64(i)/4, int64(i)%4
+		if want := q.Values[i] + 3*(at(b, row, 0)*at(a, 0, col)+at(b, row, 1)*at(a, 1, col)); got != want {
+			t.Errorf("q_proj[%d,%d] is %v, not %v", row, col, got, want)
+		}
+	}
+	for _, c := range []struct {
+		modules string
+		base    []fixtures.Tensor
+		says    string
+	}{
+		{`["k_proj"]`, base, "target_modules does not name it"},
+		{`["q_proj"]`, base[len(base)-2:], "experts.down_proj"},
+		{`["q_proj"]`, base[:len(base)-2], "q_proj.weight"},
+	} {
+		if _, _, err := merge(t, folder{`{"model_type":"glm4_moe"}`, c.base}, folder{adapter(c.modules, alone), more}); wire.ClassOf(err) != wire.Malformed && wire.ClassOf(err) != wire.Unsupported || !strings.Contains(fmt.Sprint(err), c.says) {
+			t.Errorf("%s of %d tensors: %v, want %q", c.modules, len(c.base), err, c.says)
+		}
+	}
+}
+
+// Granite's experts are stacked in the checkpoint too, under names that transformers changes.
+func TestStacksWithOtherNamesInTheFile(t *testing.T) {
+	const module = "model.layers.0.block_sparse_moe"
+	base := []fixtures.Tensor{
+		fixtures.Whole(module+".input_linear.weight", "F32", 1, testExperts, 2*testWidth, testHidden),
+		fixtures.Whole(module+".output_linear.weight", "F32", 2, testExperts, testHidden, testWidth),
+	}
+	more := stackedAdapter(module + ".experts")
+	config := `{"peft_type":"LORA","r":2,"lora_alpha":6,"target_modules":[],"target_parameters":["block_sparse_moe.experts.gate_up_proj","block_sparse_moe.experts.down_proj"]}`
+	for _, kind := range []string{"granitemoe", "granitemoehybrid"} {
+		m, _, err := merge(t, folder{`{"model_type":"` + kind + `"}`, base}, folder{config, more})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, w := range base {
+			a, b := more[2*k], more[2*k+1]
+			got, rows, cols := numbers(t, m, w.Name), w.Shape[1], w.Shape[2]
+			for i := range got {
+				e, row, col := int64(i)/(rows*cols), int64(i)/cols%rows, int64(i)%cols
+				want := float32(0)
+				for r := range int64(testRank) {
+					want += at(b, row, r*testExperts+e) * at(a, e*testRank+r, col)
+				}
+				if want = w.Values[i] + 3*want; got[i] != want {
+					t.Fatalf("%s %s[%d,%d,%d] is %v, not %v", kind, w.Name, e, row, col, got[i], want)
+				}
+			}
+		}
+	}
+	if _, _, err := merge(t, folder{`{"model_type":"llama"}`, base}, folder{config, more}); !strings.Contains(fmt.Sprint(err), "experts.gate_up_proj") {
+		t.Errorf("a type without that name: %v", err)
+	}
+}

@@ -175,7 +175,8 @@ type parameter struct {
 	experts int64 // how many matrices it is stacked of, each [out, in]; 0 if it is one tensor
 }
 
-// parametersOf returns the parameters of a module that target_parameters names.
+// parametersOf returns the parameters that target_parameters names of a module, if it has them:
+// a name without that of a module, such as down_proj, is one of every module that has it.
 func (a *adapter) parametersOf(module string) (list []string) {
 	for _, target := range a.parameters {
 		full := module + "." + target[strings.LastIndexByte(target, '.')+1:]
@@ -184,6 +185,23 @@ func (a *adapter) parametersOf(module string) (list []string) {
 		}
 	}
 	return list
+}
+
+// namesModule reports whether target_parameters names a parameter of a module with the module.
+func (a *adapter) namesModule(full string) bool {
+	return slices.ContainsFunc(a.parameters, func(target string) bool {
+		return strings.Contains(target, ".") && (full == target || strings.HasSuffix(full, "."+target))
+	})
+}
+
+// parametersOf returns the parameters of a module that PEFT adapts: those that target_parameters
+// names with the module, and the others that the base has. It is empty for a module whose weight
+// is adapted, as all of a file of llama.cpp are.
+func (x *binder) parametersOf(a *adapter, module string, r renaming) []string {
+	if a.config == nil {
+		return nil
+	}
+	return slices.DeleteFunc(a.parametersOf(module), func(full string) bool { return !a.namesModule(full) && !x.has(x.of(r, full)) })
 }
 
 // maxParameters is the largest number of adapted parameters of one module.
