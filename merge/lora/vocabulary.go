@@ -222,5 +222,16 @@ func (x *binder) vocabularySize(v jsontree.Value, edits []edit) ([]edit, error) 
 	if n, ok := size.Int(); !ok || n != x.tokens.from {
 		return nil, wire.At(baseConfig, "", wire.NoOffset, wire.ErrMismatch.Errorf("vocab_size is not %d, the number of rows of the embeddings", x.tokens.from))
 	}
-	return append(edits, edit{size.Off(), size.Number(), strconv.FormatInt(x.tokens.to, 10)}), nil
+	to := strconv.FormatInt(x.tokens.to, 10)
+	edits = append(edits, edit{size.Off(), size.Number(), to})
+	// Marian's decoder has a member of its own, which transformers does not change when it resizes:
+	// it does not load what it saves then.
+	of := v.Get("decoder_vocab_size")
+	if n, ok := of.Int(); ok && n == x.tokens.from {
+		if shared := v.Get("share_encoder_decoder_embeddings"); shared.There && !shared.True() {
+			return nil, wire.At(baseConfig, "", wire.NoOffset, wire.ErrUnsupported.Errorf("the encoder and the decoder have vocabularies of their own, and the adapter's has another size than both: give the base that was resized before training, saved after resize_token_embeddings"))
+		}
+		edits = append(edits, edit{of.Off(), of.Number(), to})
+	}
+	return edits, nil
 }

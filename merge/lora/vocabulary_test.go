@@ -59,6 +59,7 @@ func TestVocabularyOfTheAdapter(t *testing.T) {
 		{"tied in modules_to_save", tied, `{"peft_type":"LORA","r":2,"modules_to_save":["embed_tokens"],"ensure_weight_tying":true}`, []fixtures.Tensor{in, as(in, outputName)}, 0},
 		{"adapted besides", tied, `{"peft_type":"LORA","r":2,"lora_alpha":2}`, append(lora, as(in, "base_model.model.model.embed_tokens.base_layer.weight")), 1},
 		{"in a text_config", `{"text_config":{"vocab_size":6},"vocab_size":1,"tie_word_embeddings":true}`, `{"peft_type":"LORA","r":2}`, []fixtures.Tensor{in}, 0},
+		{"that the decoder shares, as Marian's", `{"decoder_vocab_size":6,"vocab_size":6,"tie_word_embeddings":true}`, `{"peft_type":"LORA","r":2}`, []fixtures.Tensor{in}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, _, err := merge(t, vocabularyBase(c.base), folder{c.adapter, c.tensors})
@@ -75,7 +76,7 @@ func TestVocabularyOfTheAdapter(t *testing.T) {
 				}
 			}
 			text, err := fs.ReadFile(m.Configs(), "config.json")
-			if want := strings.Replace(c.base, `"vocab_size":6`, `"vocab_size":8`, 1); string(text) != want || err != nil {
+			if want := strings.ReplaceAll(c.base, `vocab_size":6`, `vocab_size":8`); string(text) != want || err != nil {
 				t.Errorf("config.json is %s (%v), want %s", text, err, want)
 			}
 		})
@@ -138,6 +139,7 @@ func TestVocabulariesThatAreRefused(t *testing.T) {
 		{"numbers for each token that the adapter does not have", untied, `{"peft_type":"LORA","r":2}`, []fixtures.Tensor{in, whole(outputName, 8, 8, 4)}, wire.Malformed, "final_logits_bias"},
 		{"a head of two embeddings", `{"model_type":"gpt2","x":2}`, `{"peft_type":"LORA","r":2}`, pair("lm_head", 2, 6, 4), wire.Unsupported, "two matrices"},
 		{"a head whose embedding is not there", `{"model_type":"gpt2"}`, `{"peft_type":"LORA","r":2}`, pair("lm_head", 2, 6, 4), wire.Malformed, "wte.weight"},
+		{"a vocabulary beside that of the decoder", `{"vocab_size":6,"decoder_vocab_size":6,"share_encoder_decoder_embeddings":false,"tie_word_embeddings":true}`, `{"peft_type":"LORA"}`, []fixtures.Tensor{in}, wire.Unsupported, "the encoder and the decoder"},
 		{"a vocabulary that the configuration does not have", `{"vocab_size":5,"tie_word_embeddings":true}`, `{"peft_type":"LORA"}`, []fixtures.Tensor{in}, wire.Malformed, "vocab_size"},
 		{"a token beyond the embedding", tied, `{"peft_type":"LORA","trainable_token_indices":[1,6,2]}`, []fixtures.Tensor{rows}, wire.Malformed, "token 6"},
 		{"a token twice", tied, `{"peft_type":"LORA","trainable_token_indices":[1,2,1]}`, []fixtures.Tensor{rows}, wire.Malformed, "token 1"},
