@@ -36,6 +36,9 @@ type Linear struct {
 	classes      []string // that config.json names
 	component    string   // class of diffusers that config.json names
 	writtenBy    string   // version of transformers, or of diffusers, that config.json states
+
+	tie, tieOfText tieSetting // of the model, and of its text_config
+	within         string     // the member of config.json that is read
 }
 
 func (e *Linear) Result() *Quantized { return &e.Quantized }
@@ -131,7 +134,15 @@ func (e *Linear) modelType(d *strictjson.Decoder, own *string, classes *[]string
 			}
 			return err
 		case kind == strictjson.Object: // text_config, decoder, audio_encoder of musicgen, or no configuration
-			return e.modelType(d, new(string), nil)
+			was := e.within
+			if classes != nil {
+				e.within = key
+			}
+			err := e.modelType(d, new(string), nil)
+			e.within = was
+			return err
+		case key == tieKey && kind == strictjson.Bool:
+			return e.readTie(d, classes != nil)
 		case (key == "transformers_version" || key == "_diffusers_version") && kind == strictjson.String && classes != nil:
 			e.writtenBy, err = d.String()
 			return err
@@ -152,6 +163,18 @@ func (e *Linear) modelType(d *strictjson.Decoder, own *string, classes *[]string
 		}
 		return d.Skip()
 	})
+}
+
+// readTie reads whether embeddings are tied, of the model itself or of a part of it.
+func (e *Linear) readTie(d *strictjson.Decoder, own bool) error {
+	tied, err := d.Bool()
+	switch {
+	case own:
+		e.tie = tieSetting{true, tied}
+	case e.within == "text_config":
+		e.tieOfText = tieSetting{true, tied}
+	}
+	return err
 }
 
 // Takes decides about a tensor by the rule.
@@ -254,6 +277,9 @@ func (e *Linear) Computed(w *scheme.Weight) (d asm.Type, rounds bool) {
 
 // Planned notes a weight whose encoding is planned.
 func (e *Linear) Planned(w *scheme.Weight, enc Encoding) (err error) {
+	if err := e.checkTied(w.Name); err != nil {
+		return err
+	}
 	one := QuantizedWeight{Name: w.Name, Type: enc.Outs()[0].DType, Shape: w.Shape, Elements: w.Rows() * w.Cols(), Before: w.Stored()}
 	one.From, _ = e.Computed(w)
 	for _, o := range enc.Outs() {
