@@ -248,7 +248,7 @@ dropped: ## which fuzz targets notice by their seeds alone that a refusal is gon
 	cd crosscheck/mutation && $(GO) run ./refusals -root ../.. -dropped $(N) $(PKG)
 
 KIND ?=
-.PHONY: mutants-ci mutants-table postgres hub-kill
+.PHONY: mutants-ci mutants-table postgres hub-kill kill-job
 mutants: ## what the tests notice of changed code: make mutants PKG=./vm N=0 (all of a package; 30 by default) KIND="charge dropped"
 	cd crosscheck/mutation && $(GO) run ./mutants -root ../.. -n $(N) -operator "$(KIND)" -known mutants/equal.txt $(PKG)
 
@@ -383,6 +383,9 @@ nested: postgres ## the modules beside the core: build, vet, test
 
 hub-kill: postgres ## kill hub's workers and its database at random: make hub-kill KILLS=200
 	cd hub && HUB_KILLS=$(KILLS) $(GO) test ./store -run Kill -v -timeout 2h
+
+kill-job: ## kill -9 a job of 2 GB at random and resume it, from a folder, a server, a hub and a bucket: make kill-job KILLS=20
+	python3 crosscheck/killed.py --kills $(or $(KILLS),20)
 
 site: ## the documents as pages: site/index.html
 	$(GO) run ./internal/site site
