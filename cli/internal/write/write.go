@@ -223,7 +223,7 @@ func (c *conversion) checkTrained() error {
 	case shapes && empty:
 		return fault.Usage("the weights of this shard of a ZeRO checkpoint are in its optimizer states: DeepSpeed's zero_to_fp32.py merges them")
 	case optimizer:
-		return fault.Usage("the file holds the state of an optimizer, and no weights of a model; --keep '*' takes its tensors (DeepSpeed's zero_to_fp32.py makes a model of ZeRO's shards)")
+		return fault.Usage("the file holds the state of an optimizer, and no weights of a model; amn convert --to safetensors --keep '*' takes its tensors (DeepSpeed's zero_to_fp32.py makes a model of ZeRO's shards)")
 	}
 	return nil
 }
