@@ -59,9 +59,11 @@ func (p *Plan) meta() (meta []Entry, err error) {
 		}
 	}
 	if p.o.Meta != nil {
-		return p.o.Meta(meta)
+		if meta, err = p.o.Meta(meta); err != nil {
+			return nil, err
+		}
 	}
-	return meta, nil
+	return meta, p.noteLoader(meta)
 }
 
 // withAliases adds the names of tied tensors that were left out, unless the metadata has

@@ -34,6 +34,10 @@ type Plan struct {
 	Ignored []string        // unknown parts, ignored at the caller's word
 	// Quantized is the result of [Options.Quantize]; nil if that is nil.
 	Quantized *encode.Quantized
+	// Loads says of each library that could load the result whether it does. ModelType is the
+	// model_type of config.json, or the architecture of a GGUF model.
+	Loads     []encode.Loading
+	ModelType string
 
 	b        *limits.Budget
 	m        tensor.Model
@@ -43,6 +47,8 @@ type Plan struct {
 	encoder  encode.Encoder // nil if nothing is quantized
 	counts   []*specials    // of Weights
 	aliases  []Entry        // names left out, with the stored ones
+	arch     string         // the architecture that the output names, of a GGUF file
+	mlx      bool           // the output says that it is for mlx-lm
 	recoded  bool           // quantized weights are encoded in another form
 	sink     Sink
 	tile     int64
@@ -84,7 +90,7 @@ func newPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 	if g, ok := p.sink.(GGUF); ok && !g.RawNames && isAdapter(m) {
 		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUnsupported.Errorf("it is a PEFT adapter: merge it into its base first, or use convert_lora_to_gguf.py of llama.cpp"))
 	}
-	steps := [...]func() error{p.evaluated, p.quantize, p.bind, p.layout, p.order}
+	steps := [...]func() error{p.evaluated, p.quantize, p.bind, p.layout, p.order, p.plainLoadings}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, wire.At("convert", "", wire.NoOffset, err)
@@ -182,17 +188,8 @@ func (p *Plan) bind() error {
 	if err := p.stillWhole(picks); err != nil {
 		return err
 	}
-	if l, ok := p.encoder.(interface {
-		Loadings() ([]encode.Loading, error)
-	}); ok {
-		if p.Quantized.Loads, err = l.Loadings(); err != nil {
-			return err
-		}
-		if len(p.Quantized.Weights) > 0 {
-			if err := p.Quantized.Unloadable(); err != nil {
-				return err
-			}
-		}
+	if err := p.loadings(); err != nil {
+		return err
 	}
 	return p.unique()
 }

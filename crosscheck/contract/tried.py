@@ -7,6 +7,8 @@
     contract/loads.jsonl       odd widths, each line with its date and versions; the newer word
     contract/every.jsonl       whole widths, every type; the same
 
+A folder that is not quantized is plain: loads.py and every.py load what amn dequantize makes, beside the quantized one.
+
 A row is a library with its version, a bar, formats, a bar, types. A type is in it if all that was tried of it loaded.
 """
 import collections
@@ -41,6 +43,11 @@ def main():
     for key, lines in newer.items():
         library = "mlx-lm" if key[1].startswith("mlx") else "transformers"
         found[key] = (library, max(r["versions"][library] for r in lines), {"equal" if r["verdict"] == "numbers" else r["verdict"] for r in lines} in ({"equal"}, {"equal", "said"}))  # what was said is said again
+    plain = collections.defaultdict(str)
+    for r in ledger.rows(HERE / "loads.jsonl") + ledger.rows(HERE / "every.jsonl"):
+        if r["verdict"] in ("equal", "numbers"):  # the folder that amn dequantize made was loaded too, with an empty report
+            plain[r["type"]] = max(plain[r["type"]], r["versions"]["transformers"])
+    found |= {(kind, "plain"): ("transformers", version, True) for kind, version in plain.items()}
     of = collections.defaultdict(set)
     for (kind, to), (library, version, good) in found.items():
         if good:

@@ -31,15 +31,9 @@ func (e *Linear) sharesInput(module string) bool {
 	case e.tieOfText.stated:
 		tied = e.tieOfText.tied
 	}
-	if !tied {
-		return false
-	}
-	for _, name := range e.Spellings(module) {
-		if slices.ContainsFunc(of.Output, func(end string) bool { return name == end || strings.HasSuffix(name, "."+end) }) {
-			return true
-		}
-	}
-	return false
+	return tied && slices.ContainsFunc(e.Spellings(module), func(name string) bool {
+		return slices.ContainsFunc(of.Output, func(end string) bool { return name == end || strings.HasSuffix(name, "."+end) })
+	})
 }
 
 // checkTied rejects codes of a matrix that loaders take from another tensor.

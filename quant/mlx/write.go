@@ -8,9 +8,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/encode"
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
-	"github.com/anamnesis-go/anamnesis/internal/loaders"
 	"github.com/anamnesis-go/anamnesis/internal/transformers"
-	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant/scaled"
@@ -143,25 +141,7 @@ func (e *encoder) Config() ([]byte, error) {
 	return w.Done()
 }
 
-// Loadings returns what is known of mlx-lm, whose types internal/family knows.
+// Loadings returns what is known of mlx-lm.
 func (e *encoder) Loadings() ([]encode.Loading, error) {
-	l := encode.Loading{Library: string(loaders.MLXLM)}
-	switch l.Version = loaders.MLXLM.Tried(tried, e.Type); {
-	case l.Version == "":
-		l.Version = loaders.MLXLM.Version()
-		_, known := loaders.MLXLM.Takes(e.Type)
-		switch {
-		case e.Type == "":
-			l.Why = "no config.json states a model_type"
-		case !known:
-			l.Verdict, l.Why = encode.LoadFails, "it has no model_type "+wire.Quote(e.Type)
-		default:
-			l.Verdict = encode.LoadRead
-		}
-	case e.As.Name != tried:
-		l.Verdict, l.Why = encode.LoadTried, "tried as "+tried
-	default:
-		l.Verdict = encode.LoadTried
-	}
-	return []encode.Loading{l}, nil
+	return []encode.Loading{encode.ByMLX(e.Type, e.As.Name, tried)}, nil
 }

@@ -11,9 +11,9 @@ import (
 
 // printLoads prints a line for each library that could load the result: whether it does, and
 // how that is known.
-func printLoads(s *run.Run, e *convert.Quantized) {
-	for i := range e.Loads {
-		s.Out.Fact("", "Loads", loadText(&e.Loads[i], e.Type))
+func printLoads(s *run.Run, p *convert.Plan) {
+	for i := range p.Loads {
+		s.Out.Fact("", "Loads", loadText(&p.Loads[i], p.ModelType))
 	}
 }
 

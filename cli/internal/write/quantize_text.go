@@ -18,7 +18,8 @@ import (
 
 // printQuantized prints what was quantized, and the loss.
 func printQuantized(s *run.Run, c *conversion) {
-	if c.plan == nil || c.plan.Quantized == nil {
+	if c.plan.Quantized == nil {
+		printLoads(s, c.plan)
 		return
 	}
 	e := c.plan.Quantized
@@ -51,7 +52,7 @@ func printQuantized(s *run.Run, c *conversion) {
 	if e.Guessed > 0 {
 		s.Out.Fact("", "By name", fmt.Sprintf("%s that transformers does not build by default for this class: %s%s", matrices(e.Guessed), term.CutName(term.Name(e.FirstGuessed), 48), andMore(e.Guessed-1)))
 	}
-	printLoads(s, e)
+	printLoads(s, c.plan)
 	if c.report && c.result != nil && len(weights) > 0 {
 		printErrors(s, weights, e.Lost())
 	}

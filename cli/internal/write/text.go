@@ -204,6 +204,7 @@ func jsonWritten(o *jsonout.Object, c *conversion) {
 			})
 		}
 	})
+	jsonLoads(o, c.plan.Loads)
 	jsonQuantized(o, c)
 	jsonMerged(o, c.merged)
 	jsonEdited(o, c.edited)
