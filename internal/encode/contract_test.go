@@ -1,4 +1,4 @@
-package convert_test
+package encode_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/internal/converttest"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -18,7 +19,7 @@ import (
 // tableOf returns the lines of a table of internal/loaders, cut at the bars.
 func tableOf(t *testing.T, name string) (rows [][]string) {
 	t.Helper()
-	text, err := os.ReadFile("../internal/loaders/" + name)
+	text, err := os.ReadFile("../loaders/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +51,10 @@ type groupModel struct {
 
 func modelOf(t *testing.T, config string, members map[string][2]int64) *groupModel {
 	t.Helper()
-	b := account(t)
+	b := converttest.Account(t)
 	matrices := maps.Clone(members)
 	matrices["model.layers.7.self_attn.o_proj"] = [2]int64{256, 256}
-	return &groupModel{b, withConfigs{typedModel(t, b, "", shaped(matrices)).(withConfigs).Model, config}, config, members}
+	return &groupModel{b, converttest.WithConfig(converttest.TypedModel(t, b, "", converttest.Shaped(matrices)), config), config, members}
 }
 
 // becomes plans a target, and reports what happens to the members of the group: "quantized", "kept"
