@@ -54,7 +54,7 @@ def beginnings(found):
         out.add((".".join(f), ".".join(m)))
     while more := {(f, m) for f, m in found if renamed(out, f) != m} - out:
         out |= more  # whole names, which are longer than all beginnings that do not fit
-    for one in sorted(out):
+    for one in sorted(out, key=lambda r: (-len(r[0]), r)):
         if len(out) > 1 and all(renamed(out - {one}, f) == m for f, m in found):
             out.remove(one)
     return out
