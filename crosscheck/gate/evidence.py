@@ -67,7 +67,7 @@ def attested(amn, folder):
     for seed, (name, key) in enumerate(keys(folder).items()):
         files = model(folder / "model", seed)
         out = folder / "model.att"
-        done = hostile.scan(amn, "--attest", out, "--key", folder / f"{name}.pem", files)
+        done = hostile.scan(amn, "--force", "--attest", out, "--key", folder / f"{name}.pem", files)
         if done.returncode:
             wrong.append(done.stderr.decode())
             continue
