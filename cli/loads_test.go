@@ -128,8 +128,7 @@ func sayWhatLoads(t *testing.T, dir string) {
 	}
 }
 
-// What is written by a version that is newer than the table is not known to load, whatever the
-// target.
+// A folder of a transformers newer than the table is not known to load, whatever the target.
 func TestALoaderNewerThanItsTableIsUnknown(t *testing.T) {
 	old, newer := wholeLlama(t, `, "transformers_version": "5.24.0"`), wholeLlama(t, `, "transformers_version": "99.1.0"`)
 	tried := 0
@@ -154,7 +153,7 @@ func TestALoaderNewerThanItsTableIsUnknown(t *testing.T) {
 	}
 }
 
-// What is not the model that the configuration speaks of is not said to load.
+// Tensors that are not those of the configuration are not said to load.
 func TestChangedModelsAreNotSaidToLoad(t *testing.T) {
 	t.Chdir(workplace(t))
 	copyTree(t, "one", wholeLlama(t, ""))

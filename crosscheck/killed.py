@@ -109,6 +109,11 @@ class Double(http.server.BaseHTTPRequestHandler):
                 pass  # the client was killed
 
 
+class Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, *_):
+        pass  # a client that was killed resets its connections
+
+
 def digest(folder):
     h = hashlib.sha256()
     for p in sorted(folder.iterdir()):
@@ -139,7 +144,7 @@ def main():
         folder = tmp / "folder"
         model(folder, o.size, o.seed)
         Double.folder = folder
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Double)
+        server = Server(("127.0.0.1", 0), Double)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         at = f"http://127.0.0.1:{server.server_port}"
         env = os.environ | {"HF_ENDPOINT": at, "AWS_ENDPOINT_URL": at, "AWS_ENDPOINT_URL_S3": at, "AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1", "HOME": str(tmp)}
