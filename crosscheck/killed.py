@@ -3,7 +3,7 @@
 
     python3 crosscheck/killed.py [--size MB] [--kills N] [--from file,https,hf,s3] [--to nf4] [--seed N] [--work DIR]
 
-The model is a folder of shards of random BF16 numbers. Of each source one job runs to its end and is timed; then N jobs' worth of
+The model is a folder of shards of random BF16 numbers; https reads its first shard alone. Of each source one job runs to its end and is timed; then N jobs' worth of
 kill -9, each after a random part of what is left, and --resume after each. Between, no file under the target's name may exist. The
 doubles of a server, of a hub and of a bucket are of this program, on this machine alone; they need the amn of remote/.
 """
@@ -186,7 +186,8 @@ def main():
             bad += not same
             left = [n.name for n in tmp.iterdir() if "partial" in n.name or "journal" in n.name]
             bad += bool(left)
-            print(f"{source}: {o.size} MB to {o.to}, {took:.1f} s at a stretch; {killed} kills, {exits} jobs ended between ({seen} of them with the same bytes), the last has {'the same bytes' if same else 'OTHER BYTES ' + p.stderr[-300:]}; left over: {left or 'nothing'}", flush=True)
+            size = (folder / first).stat().st_size if source == "https" else sum(n.stat().st_size for n in folder.iterdir())
+            print(f"{source}: {size // 1000**2} MB to {o.to}, {took:.1f} s at a stretch; {killed} kills, {exits} jobs ended between ({seen} of them with the same bytes), the last has {'the same bytes' if same else 'OTHER BYTES ' + p.stderr[-300:]}; left over: {left or 'nothing'}", flush=True)
             bad += seen != exits
             remove(target)
             remove(whole)
