@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -74,7 +75,7 @@ func compare(name, charged string) error {
 		}
 	}
 	if os.Getenv("CHARGES") != "write" {
-		if want, ok := lines[name]; !ok || want != charged {
+		if want, ok := lines[name]; !ok || sameAnywhere(want) != sameAnywhere(charged) {
 			return fmt.Errorf("charged %s, and %s says %q (CHARGES=write go test writes it)", charged, path, want)
 		}
 		return nil
@@ -88,4 +89,16 @@ func compare(name, charged string) error {
 		return err
 	}
 	return os.WriteFile(path, []byte(out), 0o666)
+}
+
+// sameAnywhere returns what of a line holds on this machine: structs have other sizes where an int has 32
+// bits, so that bytes are compared only where it has the 64 bits of the machines that write lines.
+func sameAnywhere(line string) string {
+	if strconv.IntSize == 64 {
+		return line
+	}
+	return strings.Join(slices.DeleteFunc(strings.Fields(line), func(sum string) bool {
+		axis, _, _ := strings.Cut(sum, "=")
+		return axis == "total" || axis == "working_set"
+	}), " ")
 }
