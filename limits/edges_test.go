@@ -79,7 +79,8 @@ func TestWhatIsGivenBackWasCharged(t *testing.T) {
 // account that is closed asks its context for nothing more.
 func TestAnAccountOfARequestEndsWithIt(t *testing.T) {
 	host := limitstest.Host(t, limits.Policy{})
-	none := host.ChildContext(nil, limits.Policy{}) //nolint:staticcheck // what a caller may do wrong
+	//lint:ignore SA1012 callers may make this mistake
+	none := host.ChildContext(nil, limits.Policy{})
 	if err := none.Alloc(1); err == nil || none.Err() == nil {
 		t.Error("an account without a context charges")
 	}

@@ -98,8 +98,7 @@ func sign(key crypto.Signer, message []byte) ([]byte, error) {
 			return nil, keyError("it has %d bytes", len(k))
 		}
 	case *ecdsa.PrivateKey:
-		// lint:ignore SA1019 checks that the key has a number, because methods of a key without one
-		// panic
+		//lint:ignore SA1019 asks whether the key has a number, because methods of a key without one panic
 		if k == nil || k.D == nil {
 			return nil, keyError("there is none")
 		}

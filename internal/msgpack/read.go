@@ -50,9 +50,6 @@ type open struct {
 // openCost is the memory of an open value with the name of its member.
 const openCost = 128
 
-// format is the format of errors.
-const format = "msgpack"
-
 // A reader reads one file.
 type reader struct {
 	b     *limits.Budget

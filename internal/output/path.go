@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-var errUp = errors.New("it has .. after another folder, which may lead elsewhere if that folder is a link: write the path without ..")
+var errUp = errors.New("it has .. after another folder, which may lead elsewhere if that folder is a link: write the path without .. in it")
 
 // GoesUp reports whether a path has .. after a name: if that name is a link, the path leads
 // elsewhere than its text says.
