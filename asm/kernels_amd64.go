@@ -729,14 +729,12 @@ func nearestAVX2(dst *byte, src *byte, scales *float32, tables *byte, least *flo
 //go:noescape
 func int8AVX2(dst *byte, src *byte, scales *float32, chunks int, n int)
 
-// special32AVX2 counts in n times 64 bytes: eight sums of numbers that are not finite, eight of
-// NaN.
+// special32AVX2 counts in n times 64 bytes: eight sums of numbers that are not finite, eight of NaN.
 //
 //go:noescape
 func special32AVX2(counts *uint32, src *byte, infinity uint32, n int)
 
-// special16AVX2 counts in n times 64 bytes: eight sums of numbers that are not finite, eight of
-// NaN.
+// special16AVX2 counts in n times 64 bytes: eight sums of numbers that are not finite, eight of NaN.
 //
 //go:noescape
 func special16AVX2(counts *uint32, src *byte, infinity uint32, n int)

@@ -111,7 +111,7 @@ func TestAnAccountOfARequestEndsWithIt(t *testing.T) {
 func TestAmountsThatNoSliceHas(t *testing.T) {
 	type wide [1 << 20]byte
 	b := limitstest.Open(t, limits.Policy{MaxSingleAlloc: math.MaxInt64, MaxTotalBytes: math.MaxInt64})
-	for _, n := range []int{-1, math.MinInt, math.MaxInt, 1 << 43, 1 << 44} {
+	for _, n := range []int{-1, math.MinInt, math.MaxInt, math.MaxInt>>20 + 1, math.MaxInt>>19 + 1} {
 		if p, err := limits.Make[wide](b, n); p != nil || !errors.Is(err, limits.ErrLimit) {
 			t.Errorf("%d: %d, %v", n, len(p), err)
 		}

@@ -198,7 +198,7 @@ func specialKernels() {
 		for _, of := range t.types {
 			Entry(fmt.Sprintf("with(%s, infinities[%s])", name, of), "special[%s]", of)
 		}
-		Frame(name, "func(counts *uint32, src *byte, infinity uint32, n int)", "counts in n times 64 bytes: eight sums of what is no finite number, eight of NaN.",
+		Frame(name, "func(counts *uint32, src *byte, infinity uint32, n int)", "counts in n times 64 bytes: eight sums of numbers that are not finite, eight of NaN.",
 			"For each number:", "sums[0] += magnitude > the largest number;", "sums[1] += magnitude > infinity.")
 		counts, src := Load(Param("counts"), GP64()), Load(Param("src"), GP64())
 		magnitude := Load32(t.magnitude)
