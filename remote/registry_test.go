@@ -360,7 +360,7 @@ func TestOtherPartsOfAnArtifactAreJudged(t *testing.T) {
 		"one without a size":                  {whole(`"config":{"digest":"` + digest(nil) + `"},"layers":[` + good + `]`), 5, "without a SHA-256"},
 		"one with other data":                 {whole(`"config":` + described(config, `,"data":"AAAA"`, []byte("{}")) + `,"layers":[` + good + `]`), 3, "embeds 3"},
 		"one that is a manifest":              {whole(`"config":` + described("application/vnd.oci.image.manifest.v1+json", "", other) + `,"layers":[` + good + `]`), 5, "type of a manifest"},
-		"one in another case":                 {whole(`"Config":` + described(config, "", []byte("{}")) + `,"layers":[` + good + `]`), 3, "some clients take"},
+		"one in another case":                 {whole(`"Config":` + described(config, "", []byte("{}")) + `,"layers":[` + good + `]`), 3, "some clients confuse"},
 		"a layer that is a manifest":          {whole(`"layers":[` + good + "," + described("application/vnd.oci.image.index.v1+json", "", other) + `]`), 5, "type of a manifest"},
 		"a layer that is an old one":          {whole(`"layers":[` + good + "," + described("application/vnd.oci.artifact.manifest.v1+json", "", other) + `]`), 5, "type of a manifest"},
 		"a subject that is code":              {whole(`"subject":` + described(ociType, "", other) + `,"layers":[` + good + `]`), 7, "-"},
