@@ -89,7 +89,7 @@ var folderKinds = [...]Kind{
 	{"BentoML", "bentoml 1.4.40", strings.Fields("bento.yaml bentofile.yaml"), []KindText{text("", "bento.yaml bentofile.yaml")}},
 	{"Triton", "Triton Inference Server 2.73", strings.Fields("config.pbtxt"), []KindText{text("", "config.pbtxt")}},
 	{"TorchServe", "torchserve 0.12.0", strings.Fields("model-config.yaml *.mar manifest.json"), []KindText{text("torchserve.config", "model-config.yaml")}},
-	{"SageMaker", "sagemaker-inference 1.10.1", strings.Fields("model.tar.gz"), []KindText{text("", "inference.py requirements.txt")}},
+	{"SageMaker", "sagemaker-inference 1.10.1", strings.Fields("inference.py"), []KindText{text("", "inference.py requirements.txt")}},
 	{"Ultralytics", "ultralytics 8.4.190", strings.Fields("args.yaml metadata.yaml"), []KindText{text("ultralytics.metadata", "metadata.yaml"), text("ultralytics.args", "args.yaml")}},
 	{"Lightning", "lightning 2.6.6", strings.Fields("hparams.yaml *.ckpt"), []KindText{text("", "hparams.yaml")}},
 	{"DeepSpeed", "deepspeed 0.18", strings.Fields("latest ds_config.json zero_to_fp32.py"), []KindText{text("", "latest")}},
