@@ -125,6 +125,8 @@ def one(to, cls, root, fed):
     done = amn("quantize", "--json", "-f", "--to", to, "-o", ours, plain)
     answer = json.loads(done.stdout.splitlines()[0])
     if done.returncode:
+        if str(root) in answer["error"]["message"]:
+            raise RuntimeError(answer["error"]["message"])  # about a folder of this sweep, not about the model
         return "refused", answer["error"]["message"][:200], 0
     forgotten = answer.get("forgotten", {})
     said = next((l.get("why") or l["verdict"] for l in forgotten.get("loads", ()) if l["loader"] == "transformers" and l["verdict"] != "loads"), forgotten.get("breaks_again", ""))
