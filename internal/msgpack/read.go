@@ -2,6 +2,7 @@ package msgpack
 
 import (
 	"math"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -150,7 +151,7 @@ func (r *reader) key() (string, error) {
 	if v.Kind == List || v.Kind == Map {
 		return "", r.in.FailAt("", v.Off, wire.ErrUnsupported.Errorf("a key that is a list or a map"))
 	}
-	return v.Text[:min(len(v.Text), maxKey)], nil
+	return strings.Clone(v.Text[:min(len(v.Text), maxKey)]), nil // not all of a long text is held
 }
 
 // next reads the head of a value, and all of one that has no parts.

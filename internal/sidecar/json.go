@@ -369,7 +369,7 @@ func (r *reader) trusts(at int64) error {
 
 // autoMap judges a class of the repository's own code, or of another's.
 func (w *walk) autoMap(text string, at int64) error {
-	if w.said["sidecar.auto-map"] && w.dangerous() {
+	if w.has("sidecar.auto-map", "") {
 		return nil
 	}
 	repo, module := "", text

@@ -182,7 +182,7 @@ func leaves(path string) bool {
 // report adds a finding, up to the maximum for a file, beyond which the first danger is
 // still told.
 func (r *reader) report(code string, s tensor.Severity, where string, off int64, text string) error {
-	if len(r.found.All()) >= maxFound && (s != tensor.Danger || r.dangerous()) {
+	if len(r.found.All()) >= maxFound && (s != tensor.Danger || r.has(code, "")) {
 		return nil
 	}
 	return r.found.Add(r.b, format, tensor.Finding{Code: code, Severity: s, Where: where, Off: off, Text: text})
@@ -190,16 +190,27 @@ func (r *reader) report(code string, s tensor.Severity, where string, off int64,
 
 // reportCase is report for danger of which libraries and versions are known.
 func (r *reader) reportCase(of, code, where string, off int64, text string) error {
-	if len(r.found.All()) >= maxFound && r.dangerous() {
+	if len(r.found.All()) >= maxFound && r.has(code, of) {
 		return nil
 	}
 	return r.found.Add(r.b, format, tensor.Finding{Code: code, Severity: tensor.Danger, Where: where, Off: off, Text: text, Case: of})
 }
 
-// dangerous reports whether enough was found to refuse the text.
+// dangerous reports whether enough was found to refuse the text under any policy about libraries: what
+// only some libraries obey may be made a note, and then it hides nothing else.
 func (r *reader) dangerous() bool {
 	for _, f := range r.found.All() {
-		if f.Severity == tensor.Danger {
+		if f.Severity == tensor.Danger && f.Case == "" && f.Code != "sidecar.trust-remote-code" && f.Code != "sidecar.auto-map" {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether a danger of this rule and case was found.
+func (r *reader) has(code, of string) bool {
+	for _, f := range r.found.All() {
+		if f.Severity == tensor.Danger && f.Code == code && f.Case == of {
 			return true
 		}
 	}
@@ -208,7 +219,7 @@ func (r *reader) dangerous() bool {
 
 // once is report for codes that are reported once per file, or once more as danger.
 func (r *reader) once(code string, s tensor.Severity, where string, off int64, text string) error {
-	if s == tensor.Danger && r.said[code] && !r.dangerous() {
+	if s == tensor.Danger && r.said[code] && !r.has(code, "") {
 		return r.report(code, s, where, off, text)
 	}
 	if r.said[code] {
