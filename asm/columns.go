@@ -2,16 +2,17 @@ package asm
 
 import "math"
 
-// Columns are the columns of a matrix of words with eight nibbles or four bytes each, the
-// lowest first. The codes of a column become a row of the output. A code belongs to the
-// group of its position in the row, and a group has a scale and a zero point for each
+// Columns are the columns of a packed matrix as GPTQ stores a weight: words of 32 bits, each
+// with eight codes of four bits or four of eight, the lowest first. The words of a column lie
+// one below the other, and their codes become a row of the output. Groups says to which group
+// the code at each position of a row belongs; a group has a scale and a zero point for each
 // column.
 type Columns struct {
 	Bits          int       // 4 or 8
-	Words, Count  int       // rows of words, columns
-	Groups        []uint32  // of each code of a row
+	Words, Count  int       // words of a column, columns
+	Groups        []uint32  // for each position of a row, the index of its group
 	Scales, Zeros []float32 // [groups][columns]
-	Room          []float32 // scratch memory for the kernels, three times as long as Scales
+	Room          []float32 // scratch memory for the kernels: zero points, and scales that may be doubles
 }
 
 // A columnsKernel takes negated scales. To F32 they are doubles where float32 products may
@@ -19,16 +20,16 @@ type Columns struct {
 type columnsKernel = func(dst, src *byte, offsets *uint32, scales, zeros *float32, dstStride, srcStride int, doubles bool, n int)
 
 const (
-	columnsAtOnce = 8                // that the kernels take
-	codesAtOnce   = 8 * roundsAtOnce // of each of them
-	roundsAtOnce  = 16               // more, and words that lie far apart would not stay in the first cache
+	columnsAtOnce = 8                // columns of one call of a kernel
+	codesAtOnce   = 8 * roundsAtOnce // codes of each of these columns
+	roundsAtOnce  = 16               // with more, words that lie far apart would not stay in the first cache
 )
 
 // columnsWords is how many words, one below the other, hold the eight codes that the
 // kernels write together.
 var columnsWords = [...]int{4: 1, 8: 2}
 
-// Columns decodes codes: (q-z)*s. dstStride and srcStride are the bytes from row to row.
+// Columns decodes each code q to (q-z)*s. dstStride and srcStride are the bytes from row to row.
 func (o *Ops) Columns(c Columns, to Type, dst, src []byte, dstStride, srcStride int) {
 	if c.Words == 0 || c.Count == 0 {
 		return
@@ -71,7 +72,9 @@ func (c *Columns) scalar(to Type, dst, src []byte, srcStride, i, first int) {
 }
 
 // kernels decodes eight columns and a number of their codes at a time, neighboring columns
-// first, since their words share cache lines.
+// first, since their words share cache lines. Subnormal products delay a float32
+// multiplication. If they are zero as float16 anyway, the scales are raised; otherwise the
+// kernels multiply in double precision.
 func (c *Columns) kernels(o *Ops, to Type, dst, src []byte, dstStride, srcStride int) {
 	var offsets [codesAtOnce]uint32
 	groups, blocks, per := len(c.Scales)/c.Count, c.Count/columnsAtOnce, columnsWords[c.Bits]

@@ -6,16 +6,16 @@
 // exit code is the class of the worst file.
 //
 //	main.go session.go commands.go           from arguments to a run of a command
-//	line.go nodes.go values.go args.go       how kong is told what people write
-//	help.go man.go manual.go completion.go   what is made of kong's model
+//	line.go nodes.go values.go args.go       spellings that kong does not accept by itself
+//	help.go man.go manual.go completion.go   help, man pages and completion, made from kong's model
 //
 // The commands are in packages by family: internal/view, verify, scan, serve, write and about.
-// None imports another. Below them are the rooms that they share:
+// None imports another. They share these packages:
 //
 //	report judging      models one after the other, with what is known of each; a gate's verdict
 //	coverage targets    what a signed statement covers; what weights are quantized to
 //	flags run           flags that families share; one run, with its streams and counters
 //	policies disk       what flags and policies have set; the program's own files
-//	fault               errors, their classes and how they are told
+//	fault               errors, their classes, and their printed form
 //	term jsonout        text for a terminal, and JSON
 package cli

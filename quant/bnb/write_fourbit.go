@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/anamnesis-go/anamnesis/internal/encode"
+	"github.com/anamnesis-go/anamnesis/internal/scheme"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -68,6 +69,17 @@ func newFourBit(e *encoding, dtype string) (encode.Encoding, error) {
 	}
 	t.outText = len(e.List)
 	return t, errors.Join(err, e.Add(name+t.state.Key(), tensor.U8, int64(len(t.text)), int64(len(t.text))))
+}
+
+// mean returns the mean of the scales of a weight's blocks, which bitsandbytes subtracts from
+// them before it quantizes them. It reads the whole weight, in order, since the order of the
+// additions decides the bits.
+func (e *encoder) mean(w *scheme.Weight, q Quantizer) (float32, error) {
+	sum := NewMean(q.Blocks(w.Rows() * w.Cols()))
+	err := e.Pass(w, encode.UnitRows(w, int64(q.Block)), q.Blocks, func(list, numbers []float32, lo int64) error {
+		return located(q.Absmax(list, numbers), lo)
+	}, sum.Add)
+	return sum.Value(), err
 }
 
 func (e *fourBit) Hold() int64 { return e.hold }

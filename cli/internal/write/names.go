@@ -8,7 +8,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
-	"github.com/anamnesis-go/anamnesis/cli/internal/report"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
@@ -43,8 +42,9 @@ func (a *trackedGlobs) match(name string) bool {
 	return any
 }
 
-// matchAll matches every name of a model, and the ends of the name below each path that
-// --select may have chosen. After an error not all names have been matched.
+// matchAll matches every name of a model, and what is left of the name below each path that
+// --select may have chosen. It is for the case that applying the names failed, and so did not
+// see all of them.
 func (a *trackedGlobs) matchAll(b *limits.Budget, m tensor.Model) error {
 	for t := range m.Tensors() {
 		for name, more := t.Name, true; more; _, name, more = strings.Cut(name, ".") {
@@ -103,7 +103,7 @@ func (f *nameFlags) apply(b *limits.Budget, c *conversion) error {
 	}
 	m, err := n.Model(b, c.model)
 	for _, a := range asked {
-		if err != nil {
+		if err != nil { // which may be due to a misspelt pattern: that is the better message
 			if err := a.matchAll(b, c.model); err != nil {
 				return err
 			}
@@ -169,36 +169,4 @@ func jsonRenamed(o *jsonout.Object, c *conversion) {
 			})
 		}
 	})
-}
-
-// printNotWritten prints which values of a checkpoint are not written.
-func printNotWritten(s *run.Run, m tensor.Model) {
-	if text := report.OtherValues(m); text != "" {
-		s.Out.CutFact("", "Values", "not written, since they are not tensors: "+text)
-	}
-	list := report.NotUnderstood(m)
-	if len(list) == 0 {
-		return
-	}
-	s.Out.Fact("", "Passed over", term.Plural(int64(len(list)), "thing")+" of the pickle; nothing was run")
-	for _, text := range report.FirstFew(list) {
-		s.Out.Line("  %s", text)
-	}
-}
-
-func jsonNotWritten(o *jsonout.Object, m tensor.Model) {
-	if m.Format() == "pth" {
-		n := int64(0)
-		for range m.Meta() {
-			n++
-		}
-		o.Number("values", n)
-	}
-	if list := report.NotUnderstood(m); len(list) > 0 {
-		o.List("not_understood", func(add func(func(*jsonout.Object))) {
-			for _, text := range list {
-				add(func(o *jsonout.Object) { o.Field("text", text) })
-			}
-		})
-	}
 }
