@@ -14,6 +14,8 @@ const (
 	maxPickle = 1<<31 - 1
 	// firstRead is the first read of a pickle of unknown length.
 	firstRead = 4 << 10
+	// longPickle is one that holds arrays, not only the names of tensors.
+	longPickle = 4 << 20
 	// readChunk is the size of one read.
 	readChunk = 64 << 10
 	// longOperand is one that pays for its bytes: what is shorter costs no more than its
@@ -38,7 +40,7 @@ type source struct {
 func (s *source) load(b *limits.Budget, w *limits.Workspace, n int64, whole bool) error {
 	want := s.end - s.base
 	if ceiling := min(b.Policy().Limit(limits.SingleAlloc), maxPickle); !whole {
-		want = min(want, max(n, min(ceiling, max(2*int64(s.text.Len()), firstRead))))
+		want = min(want, max(n, min(ceiling, s.next())))
 	}
 	if want > maxPickle {
 		return &limits.Error{Axis: limits.SingleAlloc, Want: want, Left: maxPickle}
@@ -52,6 +54,16 @@ func (s *source) load(b *limits.Budget, w *limits.Workspace, n int64, whole bool
 	w.Drop(s.room)
 	s.text, s.room = text, want
 	return s.fill(b, w, want)
+}
+
+// next returns how many bytes to have after the next read, if the file has as many. What was
+// read is copied, so the rest of a long pickle is read at once.
+func (s *source) next() int64 {
+	have := int64(s.text.Len())
+	if have >= longPickle {
+		return maxPickle
+	}
+	return max(2*have, firstRead)
 }
 
 func (s *source) fill(b *limits.Budget, w *limits.Workspace, want int64) error {

@@ -1,5 +1,6 @@
 """Pickles that the program accepts are loaded by Python's unpickler, and no others."""
 
+import hashlib
 import pathlib
 import pickle
 import zlib
@@ -48,16 +49,28 @@ def test_another_file_than_the_judged_one_is_not_loaded(tmp_path, monkeypatch):
     from anamnesis_models import _pickle
 
     path = write(tmp_path / "a.pkl", [1])
-    judged = _pickle._verdict
-
-    def swap(*args):
-        verdict = judged(*args)
-        write(path, Evil())
-        return verdict
-
-    monkeypatch.setattr(_pickle, "_verdict", swap)
+    other = pickle.dumps(Evil())
+    monkeypatch.setattr(_pickle, "_read", lambda _: (other, hashlib.sha256(other).hexdigest()))
     with pytest.raises(am.Failed, match="changed"):
         am.load_pickle(path)
+
+
+@pytest.mark.parametrize("ahead", (0, 1 << 30))
+def test_a_file_that_is_swapped_is_not_loaded(tmp_path, monkeypatch, capsys, ahead):
+    from anamnesis_models import _pickle
+
+    path = write(tmp_path / "a.pkl", [1])
+    read = _pickle._read
+
+    def swap(asked):
+        write(path, Evil())
+        return read(asked)
+
+    monkeypatch.setattr(_pickle, "AHEAD", ahead)
+    monkeypatch.setattr(_pickle, "_read", swap)
+    with pytest.raises((am.Failed, am.Forbidden)):
+        am.load_pickle(path)
+    assert capsys.readouterr().out == ""
 
 
 def test_a_name_outside_of_the_verdict_is_not_found(tmp_path):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import _compat_pickle
 import bz2
+import concurrent.futures
 import hashlib
 import io
 import lzma
 import os
 import pickle
+import stat
 import tempfile
 import types
 import zlib
@@ -21,6 +23,9 @@ Name = Tuple[str, str]
 
 # The most bytes that a compressed pickle may hold.
 MOST = 4 << 30
+
+# A file of at most so many bytes is read while the program judges it, a larger one after that.
+AHEAD = 1 << 30
 
 
 def load_pickle(path: str | os.PathLike[str], policy: str | os.PathLike[str] | None = None, **flags: Any) -> Any:
@@ -85,14 +90,33 @@ def _judged(path: str | os.PathLike[str], policy: Any, formats: Tuple[str, ...],
 
     The names are None if the program judged what is compressed in the file.
     """
-    verdict = _verdict(path, policy, formats, flags)
-    with open(path, "rb") as f:
-        data = f.read()
-    if hashlib.sha256(data).hexdigest() != verdict.raw.get("sha256"):
+    verdict, data, digest = _judged_and_read(path, policy, formats, flags)
+    if digest != verdict.raw.get("sha256"):
         raise _errors.Failed(f"{os.fspath(path)} changed while it was judged")
     if verdict.format not in ("pickle", "joblib", "pth"):
         return data, None
     return data, _names(verdict)
+
+
+def _judged_and_read(path: str | os.PathLike[str], policy: Any, formats: Tuple[str, ...], flags: dict[str, Any]) -> Tuple[Any, bytes, str]:
+    """Return the verdict about a file, its bytes, and their SHA-256.
+
+    The program and this process read and hash the file at the same time. The digests then tell
+    whether both read the same.
+    """
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode) or found.st_size > AHEAD:
+        return (_verdict(path, policy, formats, flags), *_read(path))
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        judging = pool.submit(_verdict, path, policy, formats, flags)
+        data, digest = _read(path)
+        return judging.result(), data, digest
+
+
+def _read(path: str | os.PathLike[str]) -> Tuple[bytes, str]:
+    with open(path, "rb") as f:
+        data = f.read()
+    return data, hashlib.sha256(data).hexdigest()
 
 
 def _judged_bytes(data: bytes, path: Any, policy: Any, formats: Tuple[str, ...], flags: dict[str, Any]) -> FrozenSet[Name]:
