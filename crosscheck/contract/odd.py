@@ -32,7 +32,7 @@ def write(ledger, path):
     lines += [f"| {to} | " + " | ".join(str(targets[to][v]) for v in VERDICTS) + " |" for to in order]
     shown = [v for v in VERDICTS if v not in ("equal", "read")]
     shown = [v for v in shown if total[v]]
-    lines += ["", "What is neither equal nor read, by type; a number counts widths where not all are so:", "", "| type | " + " | ".join(shown) + " |", "|---|" + "---|" * len(shown)]
+    lines += ["", "The other results, by type. A number in parentheses says for how many of the widths, if not for all:", "", "| type | " + " | ".join(shown) + " |", "|---|" + "---|" * len(shown)]
     for kind, by in sorted(kinds.items()):
         cells = [", ".join(to + (f" ({by[v][to]})" if by[v][to] != widths[kind, to] else "") for to in order if by[v][to]) for v in shown]
         if any(cells):
