@@ -24,6 +24,7 @@ import jina  # noqa: E402
 import llamacpp  # noqa: E402
 import mlxlm  # noqa: E402
 import models  # noqa: E402
+import nested  # noqa: E402
 import numpy as np  # noqa: E402
 import odd  # noqa: E402
 import reference  # noqa: E402
@@ -214,7 +215,7 @@ def main():
     converter = reference.Converter(tree)
     run = llamacpp.program(tree, llamacpp.library(tree), HERE / "runs" / "logits.cpp")
     chosen = os.environ.get("CROSSCHECK_FAMILIES")
-    for name in chosen.split(",") if chosen else [*models.FAMILIES, *vision.FAMILIES, *unclassed.FAMILIES, "jina-bert-v2", "odd"]:
+    for name in chosen.split(",") if chosen else [*models.FAMILIES, *vision.FAMILIES, *nested.FAMILIES, *unclassed.FAMILIES, "jina-bert-v2", "odd"]:
         if name == "odd":
             rows.extend(odd.check(WORK, amn, converter, same, wrong))
             continue
@@ -223,6 +224,9 @@ def main():
             continue
         if name in unclassed.FAMILIES:
             rows.append([f"runs: {name}, and back", "llama.cpp's converter; the folder; llama.cpp runs it", *unclassed.check(name, WORK, amn, converter, same, wrong, lambda path, t: reference.logits(run, path, t))])
+            continue
+        if name in nested.FAMILIES:
+            rows.append([f"runs: {name}", "llama.cpp's converter, and the text model's logits in F32", *nested.check(name, WORK, amn, converter, same, wrong, lambda path, t: reference.logits(run, path, t))])
             continue
         if name in vision.FAMILIES:
             rows.extend(vision.check(name, WORK, amn, converter, same, wrong, lambda n, model, path: runs(n, model, run, path)))

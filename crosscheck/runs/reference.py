@@ -67,7 +67,10 @@ class Converter:
         if hparams.get("model_type") == "falcon" and not hparams.get("new_decoder_architecture"):  # where transformers states a number that it does not go by
             more["hparams"] = hparams | {"num_kv_heads": 1 if hparams["multi_query"] else hparams["num_attention_heads"]}
         which = self.kinds.MMPROJ if mmproj else self.kinds.TEXT
-        cls = self.base.from_model_architecture(NAMES.get(hparams["architectures"][0], hparams["architectures"][0]), which)
+        from conversion.base import get_model_architecture
+
+        name = get_model_architecture(hparams, which)
+        cls = self.base.from_model_architecture(NAMES.get(name, name), which)
         cls(folder, self.types[kind], out, eager=True, **more).write()
 
     def read(self, path):

@@ -13,6 +13,7 @@ import (
 type cut struct {
 	first, rows int64
 	head        int64 // rows of a head whose halves become pairs, or 0
+	apart       bool  // its pairs become halves instead
 	times       []func(*config) (float64, bool)
 }
 
@@ -40,7 +41,7 @@ func bundledView(gguf string) []view {
 }
 
 // cutSize is the size of a cut in memory.
-const cutSize = 48
+const cutSize = 56
 
 // cutBytes returns what the views of a mapping take at most while they are made: four
 // ranges for each head of keys or values, in lists that double as they grow, and once more
@@ -106,7 +107,7 @@ func (p *planner) splitRows(i *tensor.Info, at *location) error {
 			if err := p.b.Step(1); err != nil {
 				return err
 			}
-			t.Parts[n] = Part{Info: *i, From: c.first, Rows: c.rows, Head: c.head}
+			t.Parts[n] = Part{Info: *i, From: c.first, Rows: c.rows, Head: c.head, Back: c.apart}
 			if t.Parts[n].Times, err = p.factors(c.times); err != nil {
 				return err
 			}
@@ -162,7 +163,7 @@ func (p *planner) joinRows(have []tensor.Info, at *location, shape []int64) erro
 			if err := p.b.Hold(256); err != nil {
 				return err
 			}
-			all = append(all, placed{c.first, Part{Info: have[k], From: from, Rows: c.rows, Head: c.head, Back: c.head > 0}})
+			all = append(all, placed{c.first, Part{Info: have[k], From: from, Rows: c.rows, Head: c.head, Back: c.head > 0 && !c.apart}})
 			from += c.rows
 		}
 	}

@@ -3,6 +3,8 @@ package family
 import (
 	"slices"
 	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 )
 
 // isUnneeded reports tensors that are not converted: buffers of old checkpoints, and what
@@ -41,8 +43,11 @@ func (p *planner) isAlias(name string) bool {
 
 // rowName returns a tensor's name as the mappings have it.
 func (c *config) rowName(full string) string {
-	if c.root.Get("vision_config").There {
+	if c.isPart() {
 		full = strings.Replace(full, "language_model.", "", 1)
+	}
+	for _, s := range c.row.naming.inner {
+		full = strings.Replace(full, s, "", 1)
 	}
 	if c.row.ahead.apart {
 		full = mtpToLayer(c, full)
@@ -54,7 +59,7 @@ func (c *config) rowName(full string) string {
 }
 
 // otherParts are prefixes of tensors that are not the text model's.
-var otherParts = []string{"vision_tower.", "vision_model.", "multi_modal_projector.", "visual."}
+var otherParts = []string{"vision_tower.", "vision_model.", "multi_modal_projector.", "mm_projector.", "visual.", "audio_tower.", "connector."}
 
 // isOtherPart reports a tensor of the part of a model that is not written.
 func (c *config) isOtherPart(full string) bool {
@@ -69,11 +74,43 @@ func (c *config) isOtherPart(full string) bool {
 	switch {
 	case c.isVision:
 		return !begins(c.row.vision.keep)
-	case !c.root.Get("vision_config").There:
+	case begins(c.row.naming.otherParts):
+		return true
+	case !c.isPart():
 		return false
 	}
 	full = strings.TrimPrefix(full, "model.")
 	return begins(otherParts)
+}
+
+// isPart reports whether the text model is one part of a model of several.
+func (c *config) isPart() bool {
+	return !c.isVision && (c.text.There || c.root.Get("vision_config").There || c.root.Get("audio_config").There)
+}
+
+// textConfig returns the configuration of the text model where it is a member of the model's: under
+// the names of transformers, InternVL, GLM-ASR, Qwen's Omni models and DeepSeek-OCR.
+func textConfig(root jsontree.Value) jsontree.Value {
+	if v := root.Get("text_config"); v.There {
+		return v
+	}
+	if v := root.Get("thinker_config").Get("text_config"); v.There {
+		return v
+	}
+	return root.First("llm_config", "lm_config", "language_config")
+}
+
+// rootDecides reports a model whose text model states a class of its own that is not the one which
+// llama.cpp has it as.
+func rootDecides(list []jsontree.Value) bool {
+	if len(list) != 1 {
+		return false
+	}
+	switch list[0].String() {
+	case "StepVLForConditionalGeneration", "Sarashina2VisionForCausalLM", "Exaone4_5_ForConditionalGeneration", "Step3p7ForConditionalGeneration", "KimiK3ForConditionalGeneration":
+		return true
+	}
+	return false
 }
 
 // trimmed returns a name as the mappings have it: without optional prefixes, and with

@@ -125,14 +125,14 @@ const maxLayers = 512
 
 // configOf returns the configuration with its row.
 func configOf(root jsontree.Value) (*config, error) {
-	list := root.Get("architectures").List()
-	if own := root.Get("text_config").Get("architectures").List(); len(own) > 0 {
+	list, text := root.Get("architectures").List(), textConfig(root)
+	if own := text.Get("architectures").List(); len(own) > 0 && !rootDecides(list) {
 		list = own
 	}
 	if len(list) != 1 {
 		return nil, wire.ErrUnsupported.Errorf("the configuration names %d architectures: no GGUF that llama.cpp runs can be written (%s writes names as they are)", len(list), wire.OptionRawNames)
 	}
-	c := &config{root: root, text: root.Get("text_config"), row: find(list[0].String())}
+	c := &config{root: root, text: text, row: find(list[0].String())}
 	if c.row == nil {
 		return nil, wire.ErrUnsupported.Errorf("the architecture %s is not supported: %s (%s writes names as they are)", wire.Quote(list[0].String()), lacking(list[0].String(), converterText), wire.OptionRawNames)
 	}

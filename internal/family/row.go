@@ -56,6 +56,8 @@ type naming struct {
 	skipSuffixes   []string // suffixes of such
 	aliases        []string // names of one tensor. The first one in a file is used.
 	headless       []string // classes that are saved without a head
+	inner          []string // parts of names that are left out, once each
+	otherParts     []string // prefixes of tensors of other parts of the model
 }
 
 // An attention says what is unusual about a row's attention.
@@ -344,7 +346,7 @@ func (c *config) headDim() int64 {
 // tied reports whether the head may be the token embedding. A model with a vision part
 // states that at the top level.
 func (c *config) tied() bool {
-	return c.bool("tie_word_embeddings", c.row.tied) || c.root.Get("vision_config").There && c.root.Get("tie_word_embeddings").True()
+	return c.bool("tie_word_embeddings", c.row.tied) || c.isPart() && c.root.Get("tie_word_embeddings").True()
 }
 
 // bool returns a boolean member, or the default if it is missing.

@@ -84,7 +84,7 @@ func qwen25vlKeys(k *keys) {
 }
 
 var qwen2vlRow = &row{
-	arch: "qwen2vl", model: "qwen2_vl", names: []string{"Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration"},
+	arch: "qwen2vl", model: "qwen2_vl", names: []string{"Qwen2VLForConditionalGeneration", "Qwen2_5_VLForConditionalGeneration", "Qwen2VLModel"},
 	defaults: qwenDefaults, outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
 		return decoder(with(mlp, ffnNorm)...)
