@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os/exec"
 	"slices"
@@ -35,7 +36,19 @@ var format = with(bottom, "parser/tensor")
 // imports that.
 var scheme = with(format, "asm", "internal/form", "internal/config", "internal/scheme", "internal/encode", "internal/jsontree", "internal/loaders", "internal/transformers", "quant/...")
 
-// rooms is what a family of commands may import: the rooms below it, never another family.
+// judges is what the gate may import: what it opens files with, and the package that judges each
+// kind of content.
+var judges = with(bottom, "parser", "parser/...", "vm", "quant",
+	"internal/ahead",
+	"internal/folder",
+	"internal/polyglot",
+	"internal/sidecar",
+	"internal/stamp",
+	"internal/unpack",
+)
+
+// rooms is what a family of commands may import: the packages that families share, never another
+// family.
 var rooms = with(format, "cli/internal/coverage", "cli/internal/disk", "cli/internal/fault", "cli/internal/flags", "cli/internal/jsonout", "cli/internal/judging", "cli/internal/policies", "cli/internal/report", "cli/internal/run", "cli/internal/targets", "cli/internal/term", "parser", "parser/...", "quant", "vm")
 
 var mayImport = map[string][]string{
@@ -112,7 +125,7 @@ var mayImport = map[string][]string{
 	"merge/lora":            with(format, "asm", "internal/model", "internal/inputs", "internal/jsontree", "internal/loaders", "parser/gguf", "convert"),
 	"digest":                with(format, "internal/ahead", "internal/elements"),
 	"stats":                 with(format, "quant", "internal/elements", "internal/number"),
-	"gate":                  with(bottom, "parser", "parser/...", "vm", "quant", "internal/ahead", "internal/polyglot", "internal/unpack", "internal/sidecar", "internal/folder", "internal/stamp"),
+	"gate":                  judges,
 	"gate/host":             {"limits", "gate", "internal/folder", "internal/wire", "internal/spool"},
 	"gate/handler":          {"limits", "gate", "gate/host", "internal/folder", "internal/pace", "internal/wire"},
 	"gate/api":              {"limits", "gate", "gate/host", "gate/handler", "gate/page", "gate/receipt", "internal/pace", "internal/wire", "parser", "parser/tensor", "vm"},
@@ -151,13 +164,13 @@ var mayImport = map[string][]string{
 	"crosscheck/...":        {"limits", "internal/...", "parser", "parser/...", "vm", "asm", "quant", "quant/bnb", "quant/scaled", "convert", "corpus", "crosscheck/values", diff},
 }
 
-func row(dir string) ([]string, bool) {
-	if r, ok := mayImport[dir]; ok {
+func row(may map[string][]string, dir string) ([]string, bool) {
+	if r, ok := may[dir]; ok {
 		return r, true
 	}
 	for at := dir; strings.Contains(at, "/"); {
 		at = at[:strings.LastIndex(at, "/")]
-		if r, ok := mayImport[at+"/..."]; ok {
+		if r, ok := may[at+"/..."]; ok {
 			return r, true
 		}
 	}
@@ -174,31 +187,39 @@ func allowed(row []string, name string) bool {
 // Every file counts, whatever system or tag it is built for.
 func TestImportsPointDown(t *testing.T) {
 	for _, s := range sources(t) {
-		r, ok := row(s.dir())
-		if !ok {
-			t.Errorf("%s: the package %s has no row in the table of imports", s.path, s.dir())
-			continue
-		}
-		for _, spec := range s.tree.Imports {
-			name, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ours := strings.HasPrefix(name, module+"/") || name == module
-			name = strings.TrimPrefix(name, module+"/")
-			switch {
-			case !ours && !strings.Contains(strings.Split(name, "/")[0], "."):
-				if name == "C" {
-					t.Errorf("%s: cgo", place(spec))
-				}
-			case allowed(r, name):
-			case s.test() && allowed([]string{diff, diff + "/...", sys}, name):
-			case s.test() && ours && testMayImport(s.dir(), name):
-			default:
-				t.Errorf("%s: %s may not import %s", place(spec), s.dir(), name)
-			}
+		for _, text := range misplaced(t, mayImport, s) {
+			t.Error(text)
 		}
 	}
+}
+
+// misplaced lists the imports of a file that the table does not allow.
+func misplaced(t *testing.T, may map[string][]string, s *source) (list []string) {
+	t.Helper()
+	r, ok := row(may, s.dir())
+	if !ok {
+		return []string{fmt.Sprintf("%s: the package %s has no row in the table of imports", s.path, s.dir())}
+	}
+	for _, spec := range s.tree.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours := strings.HasPrefix(name, module+"/") || name == module
+		name = strings.TrimPrefix(name, module+"/")
+		switch {
+		case !ours && !strings.Contains(strings.Split(name, "/")[0], "."):
+			if name == "C" {
+				list = append(list, place(spec)+": cgo")
+			}
+		case allowed(r, name):
+		case s.test() && allowed([]string{diff, diff + "/...", sys}, name):
+		case s.test() && ours && testMayImport(s.dir(), name):
+		default:
+			list = append(list, fmt.Sprintf("%s: %s may not import %s", place(spec), s.dir(), name))
+		}
+	}
+	return list
 }
 
 // A test may import any package of ours that does not import the tested one.

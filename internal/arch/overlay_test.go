@@ -3,7 +3,9 @@ package arch
 import (
 	"errors"
 	"fmt"
+	"go/ast"
 	gofmt "go/format"
+	"go/parser"
 	"io/fs"
 	"maps"
 	"os"
@@ -11,8 +13,12 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // An example is a diff of CONTRIBUTING.md with the title of its section.
@@ -164,13 +170,15 @@ func overlay(t *testing.T, changes []*change) map[string]string {
 	return with
 }
 
-// Each diff of CONTRIBUTING.md is whole: the tree with it is formatted, compiles and is vetted.
+// Each diff of CONTRIBUTING.md is whole: the tree with it is formatted, compiles and is vetted, and
+// imports only what its table allows.
 func TestDiffsOfContributingCompile(t *testing.T) {
 	for _, e := range examples(t) {
 		t.Run(e.title, func(t *testing.T) {
 			t.Parallel()
 			files := overlay(t, changesOf(e.diff))
 			maps.DeleteFunc(files, func(file, _ string) bool { return path.Ext(file) != ".go" })
+			pointDown(t, files)
 			tree := linked(t, files)
 			dirs := map[string][]string{} // packages by module
 			for file, text := range files {
@@ -197,6 +205,83 @@ func TestDiffsOfContributingCompile(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// pointDown tests the imports of files with the table that is one of them, or else the tree's.
+func pointDown(t *testing.T, files map[string]string) {
+	t.Helper()
+	may := mayImport
+	if text := files["internal/arch/imports_test.go"]; text != "" {
+		may = tableIn(t, text)
+	}
+	for file, text := range files {
+		if text == "" || moduleOf(t, file) != "." {
+			continue
+		}
+		tree, err := parser.ParseFile(fset, file, text, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range misplaced(t, may, &source{file, []byte(text), tree}) {
+			t.Error(text)
+		}
+	}
+}
+
+// tableIn evaluates mayImport in a changed imports_test.go.
+func tableIn(t *testing.T, text string) map[string][]string {
+	t.Helper()
+	tree, err := parser.ParseFile(fset, "internal/arch/imports_test.go", text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]ast.Expr{}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok {
+			for i := range v.Values {
+				values[v.Names[i].Name] = v.Values[i]
+			}
+		}
+		return true
+	})
+	var eval func(e ast.Expr) []string
+	all := func(list []ast.Expr) (out []string) {
+		for _, e := range list {
+			out = append(out, eval(e)...)
+		}
+		return out
+	}
+	eval = func(e ast.Expr) []string {
+		switch e := e.(type) {
+		case *ast.BasicLit:
+			name, err := strconv.Unquote(e.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return []string{name}
+		case *ast.Ident:
+			return eval(values[e.Name])
+		case *ast.CompositeLit:
+			return all(e.Elts)
+		case *ast.CallExpr: // with(base, more...)
+			return all(e.Args)
+		}
+		t.Fatalf("an import that is neither a text nor a list: %T", e)
+		return nil
+	}
+	may := map[string][]string{}
+	for _, e := range values["mayImport"].(*ast.CompositeLit).Elts {
+		pair := e.(*ast.KeyValueExpr)
+		may[eval(pair.Key)[0]] = eval(pair.Value)
+	}
+	return may
+}
+
+// The table is evaluated as Go does, so the diffs are tested with the real one.
+func TestTheTableOfImportsIsReadAsItIs(t *testing.T) {
+	if d := cmp.Diff(mayImport, tableIn(t, read(t, "internal/arch/imports_test.go")), cmpopts.EquateEmpty()); d != "" {
+		t.Error(d)
 	}
 }
 
