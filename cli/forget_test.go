@@ -363,7 +363,7 @@ func TestTargetsAreComparedAndDrawn(t *testing.T) {
 			t.Errorf("the page is replaced: %v", again)
 		}
 	}
-	for _, args := range [][]string{{"--compare", "nf4,nf5"}, {"--compare", "nf4", "--budget", "4bpw"}, {"--budget", "4"}, {"--budget", "4bpw", "--pure"}, {"--report=page.txt"}} {
+	for _, args := range [][]string{{"--compare", "nf4,nf5"}, {"--compare", "nf4", "--budget", "4bpw"}, {"--compare", "fp4", "--to", "nf4"}, {"--budget", "4bpw", "--to", "nf4"}, {"--budget", "4bpw", "--to", "q4_0"}, {"--budget", "4"}, {"--budget", "4bpw", "--pure"}, {"--report=page.txt"}} {
 		if r := amn(t, nil, append(append([]string{"forget"}, args...), dir)...); r.code == 0 {
 			t.Errorf("%v is taken", args)
 		}

@@ -162,7 +162,7 @@ func TestNoTargetIgnoresAFlag(t *testing.T) {
 	}
 	each := func(command, out string, to ...string) {
 		for _, flag := range cli.FlagsOf(command) {
-			if slices.Contains(cli.NotInOutput, flag) || slices.Contains(noProbe, flag) {
+			if slices.Contains(cli.NotInOutput, flag) || slices.Contains(noProbe, flag) || slices.Contains(to, "--"+flag) {
 				continue
 			}
 			list, ok := probes[flag]
@@ -228,11 +228,54 @@ func TestNoTargetIgnoresAFlag(t *testing.T) {
 		each("quantize", "out/x", "--to", to)
 		each("quantize", "out/x.safetensors", "--to", to)
 	}
+	each("quantize", "out/x.gguf", "--budget", "9bpw")
 	each("dequantize", "out/x")
 	each("dequantize", "out/x.safetensors")
 	for flag := range probes {
 		if !acts[flag] {
 			t.Errorf("no target takes or refuses --%s: its probes show nothing", flag)
+		}
+	}
+}
+
+// A flag that changes nothing of a comparison is wrong usage beside --compare.
+func TestAComparisonIgnoresNoFlag(t *testing.T) {
+	data, err := filepath.Abs("../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	ignorable(t, data)
+	ask := func(from string, more ...string) asked {
+		r := amn(t, nil, slices.Concat([]string{"quantize", from, "--json", "--compare", "nf4,fp8,w4a16,q4_k_m"}, more)...)
+		return asked{r.code, r.err, r.out}
+	}
+	for _, flag := range cli.FlagsOf("quantize") {
+		if slices.Contains(cli.NotInOutput, flag) || slices.Contains(noProbe, flag) {
+			continue
+		}
+		shown, same := false, ""
+		for _, p := range probes[flag] {
+			for _, from := range strings.Fields(p.of) {
+				var with []string
+				if p.with != "" {
+					with = []string{p.with}
+				}
+				name := "--" + flag
+				if p.value != "" {
+					name += "=" + p.value
+				}
+				before, after := ask(from, with...), ask(from, append(with, name)...)
+				switch {
+				case after.code == 2 && before.says != after.says, after.code == 0 && before.has != after.has:
+					shown = true
+				case after.code == 0:
+					same += " " + from
+				}
+			}
+		}
+		if same != "" && !shown {
+			t.Errorf("amn quantize --compare ignores --%s of%s", flag, same)
 		}
 	}
 }

@@ -309,7 +309,7 @@ func (c *Quantize) checkBudget() error {
 	if _, err := c.budgetTypes(); err != nil {
 		return err
 	}
-	if c.To != "nf4" || c.Pure || c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0 || c.OutputTensorType != "" || c.TokenEmbeddingType != "" {
+	if c.To != "" || c.Pure || c.DoubleQuant || len(c.BlockSize)%2 == 1 || len(c.Include) > 0 || c.OutputTensorType != "" || c.TokenEmbeddingType != "" {
 		return errors.New("--budget chooses the types itself: combine it only with --types, --imatrix, --tensor-type, --exclude and --allow-requantize")
 	}
 	m, _ := mix.Find("q4_k_m")

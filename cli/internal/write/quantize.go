@@ -24,7 +24,7 @@ type Quantize struct {
 	writeFlags        `embed:"" group:"Output"`
 	flags.SchemeFlags `embed:"" group:"Quantized sources"`
 
-	To       string `help:"How weights are stored: nf4, fp4, int8 (bitsandbytes); fp8 (DeepSeek's blocks); fp8_tensor, fp8_dynamic, fp8_block, mxfp8, mxfp4, nvfp4, w8a8, w8a16, w4a16, w8a16_asym, w4a16_asym (compressed-tensors); modelopt_fp8, modelopt_fp8_channel, modelopt_fp8_block, modelopt_nvfp4, modelopt_mxfp8; torchao_fp8, torchao_fp8_e5m2 (_group, _tensor), torchao_int8; gpt_oss; mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4; gptq_2, gptq_3, gptq, gptq_8, awq; or a mix of llama.cpp for a GGUF model: q4_k_m, q8_0, ... (amn formats lists them)." default:"nf4" placeholder:"nf4"`
+	To       string `help:"How weights are stored: nf4, fp4, int8 (bitsandbytes); fp8 (DeepSeek's blocks); fp8_tensor, fp8_dynamic, fp8_block, mxfp8, mxfp4, nvfp4, w8a8, w8a16, w4a16, w8a16_asym, w4a16_asym (compressed-tensors); modelopt_fp8, modelopt_fp8_channel, modelopt_fp8_block, modelopt_nvfp4, modelopt_mxfp8; torchao_fp8, torchao_fp8_e5m2 (_group, _tensor), torchao_int8; gpt_oss; mlx_2 to mlx_8, mlx_mxfp4, mlx_mxfp8, mlx_nvfp4; gptq_2, gptq_3, gptq, gptq_8, awq; or a mix of llama.cpp for a GGUF model: q4_k_m, q8_0, ... (amn formats lists them)." placeholder:"nf4"`
 	OutDtype string `help:"Type of weights that are decoded and not quantized again: bf16, f16, f32." enum:"bf16,f16,f32" default:"bf16" placeholder:"bf16"`
 
 	Compare string `placeholder:"TARGET,..." help:"Measure several targets in one pass and write nothing: size against error, as text, --json, or a page with --report FILE.html."`
@@ -118,20 +118,18 @@ func (c *Quantize) Validate() error {
 		return errors.New("--types needs --budget")
 	case c.Compare != "" && c.Budget != "":
 		return errors.New("--compare and --budget cannot be combined: one measures, the other writes")
-	case c.Compare != "" && (c.Output != "" || c.To != "nf4"):
-		return errors.New("--compare writes no model: it cannot be combined with --to or -o")
 	case c.Compare != "":
-		return nil
+		return c.checkCompare()
 	case c.Budget != "":
 		return c.checkBudget()
 	}
-	if t, ok := quant.TargetNamed(c.To); ok && t.Layout() == "" {
+	if t, ok := quant.TargetNamed(c.target()); ok && t.Layout() == "" {
 		if flag := c.ggmlFlags.firstGiven(); flag != "" {
 			return fmt.Errorf("%s is for mixes of GGUF, such as --to q4_k_m", flag)
 		}
 		return c.targetFlags.check(t)
 	}
-	if targets.IsScaled(c.To) {
+	if targets.IsScaled(c.target()) {
 		if flag := c.ggmlFlags.firstGiven(); flag != "" {
 			return fmt.Errorf("%s is for mixes of GGUF, such as --to q4_k_m", flag)
 		}
@@ -140,7 +138,7 @@ func (c *Quantize) Validate() error {
 		}
 		return nil
 	}
-	m, err := mixOf("--to", c.To, append(targets.Names(), targets.ScaledNames()...)...)
+	m, err := mixOf("--to", c.target(), append(targets.Names(), targets.ScaledNames()...)...)
 	if err != nil {
 		return err
 	}
@@ -149,6 +147,26 @@ func (c *Quantize) Validate() error {
 	}
 	_, err = c.ggmlFlags.quantizer(m)
 	return err
+}
+
+// target returns what --to names. Nothing, the default, is apart from nf4: other flags choose the
+// target in place of --to, which must not be ignored then.
+func (c *Quantize) target() string { return cmp.Or(c.To, "nf4") }
+
+// checkCompare rejects flags that say how a model is written.
+func (c *Quantize) checkCompare() error {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"--to", c.To != ""}, {"-o", c.Output != ""}, {"--config-from", c.ConfigFrom != ""}, {"--max-shard-size", c.MaxShardSize != ""}, {"--copy-code", c.CopyCode},
+		{"--keep-split", c.KeepSplit}, {"--fail-on-overflow", c.FailOnOverflow}, {"--resume", c.Resume}, {"--dry-run", c.DryRun},
+	} {
+		if f.given {
+			return fmt.Errorf("--compare writes no model: it cannot be combined with %s", f.name)
+		}
+	}
+	return nil
 }
 
 // checkMix rejects flags that mixes do not have.
@@ -232,7 +250,7 @@ func (c *Quantize) Run(ctx context.Context, s *run.Run) error {
 		return c.toGGUF(ctx, s)
 	}
 	var q convert.Quantizer
-	if t, ok := quant.TargetNamed(c.To); ok {
+	if t, ok := quant.TargetNamed(c.target()); ok {
 		q = c.targetFlags.quantizer(t)
 	} else {
 		return c.toGGUF(ctx, s)
@@ -247,9 +265,9 @@ func (c *Quantize) Run(ctx context.Context, s *run.Run) error {
 		prepare: func(b *limits.Budget, o *conversion) error { return c.prepare(b, o) },
 		target: func(w *conversionState) string {
 			if w.folder {
-				return derivedPath(w.path, "-"+c.To, "")
+				return derivedPath(w.path, "-"+c.target(), "")
 			}
-			return derivedPath(w.path, "-"+c.To, ".safetensors")
+			return derivedPath(w.path, "-"+c.target(), ".safetensors")
 		},
 	})
 }
@@ -260,7 +278,7 @@ func isMLX(target string) bool { return strings.HasPrefix(target, "mlx_") }
 // prepare gives a folder of transformers the form of mlx-lm if that reads the target: mlx-lm
 // stacks experts, and has its own names for some types.
 func (c *Quantize) prepare(b *limits.Budget, o *conversion) error {
-	if !isMLX(c.To) || !forms.Stated(o.model) {
+	if !isMLX(c.target()) || !forms.Stated(o.model) {
 		return nil
 	}
 	o.inFolder = true
@@ -269,7 +287,7 @@ func (c *Quantize) prepare(b *limits.Budget, o *conversion) error {
 
 // toGGUF quantizes a GGUF model, or a folder that llama.cpp runs, to a mix.
 func (c *Quantize) toGGUF(ctx context.Context, s *run.Run) error {
-	name := c.To
+	name := c.target()
 	if c.Budget != "" {
 		name = "q4_k_m" // until the types are chosen
 	}
@@ -292,7 +310,7 @@ func (c *Quantize) toGGUF(ctx context.Context, s *run.Run) error {
 	if c.Budget != "" {
 		choose = func(b *limits.Budget, o *conversion) error { return c.chooseForBudget(s, b, o, &q) }
 	}
-	c.ggmlFlags.configureMix(o, &q, cmp.Or(c.Budget, c.To), choose)
+	c.ggmlFlags.configureMix(o, &q, cmp.Or(c.Budget, c.target()), choose)
 	return convertModel(ctx, s, o)
 }
 
