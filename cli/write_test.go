@@ -289,3 +289,38 @@ func TestTypesThatAreAskedForAreWritten(t *testing.T) {
 		}
 	}
 }
+
+// A folder with one weight file is one model, with an index of that file or without, and also if
+// what has the name of an index is a folder.
+func TestAFolderOfOneFileIsOneModel(t *testing.T) {
+	weights := load(t, filepath.Join(demo, "model.safetensors"))
+	var names []string
+	for _, line := range strings.Split(amn(t, nil, "parse", "--json", filepath.Join(demo, "model.safetensors")).out, `"name":"`)[1:] {
+		name, _, _ := strings.Cut(line, `"`)
+		names = append(names, `"`+name+`":"model.safetensors"`)
+	}
+	index := `{"metadata":{},"weight_map":{` + strings.Join(names, ",") + `}}`
+	for _, name := range []string{"no index", "an index of it", "a folder as its index", "a folder as another index"} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			write(t, "model/model.safetensors", weights)
+			switch name {
+			case "an index of it":
+				write(t, "model/model.safetensors.index.json", index)
+			case "a folder as its index":
+				write(t, "model/model.safetensors.index.json/README.md", "no index\n")
+			case "a folder as another index":
+				write(t, "model/other.safetensors.index.json/README.md", "no index\n")
+			}
+			for _, command := range []string{"inspect model", "stats model", "hash model", "diff model model/model.safetensors", "quantize --to nf4 -o out model", "quantize --compare nf4,fp8_dynamic model", "convert --to npz -o out.npz model", "convert --to gguf --raw-names -o out.gguf model"} {
+				if r := amn(t, nil, strings.Fields(command)...); r.code != 0 {
+					t.Errorf("amn %s: exit %d\n%s", command, r.code, r.err)
+				}
+			}
+			one, two := amn(t, nil, "quantize", "-q", "--to", "nf4", "-o", "one", "model"), amn(t, nil, "quantize", "-q", "--to", "nf4", "-o", "two.safetensors", "model/model.safetensors")
+			if one.code != 0 || two.code != 0 || load(t, "one/model.safetensors") != load(t, "two.safetensors") {
+				t.Errorf("another result than that of the file: %s%s", one.err, two.err)
+			}
+		})
+	}
+}
