@@ -29,21 +29,36 @@ func (s *Steps) Step() error {
 		s.left--
 		return nil
 	}
-	return s.refill()
+	return s.refill(1)
 }
 
-func (s *Steps) refill() error {
+// Take pays for n steps at once: for an item of a loop whose work is known, such as a line of
+// so many bytes. It is cheaper than [Budget.Step] for a few steps at a time.
+func (s *Steps) Take(n int64) error {
+	if s != nil && 0 < n && n <= s.left {
+		s.left -= n
+		return nil
+	}
+	return s.refill(n)
+}
+
+// refill pays for n steps, which are more than it has.
+func (s *Steps) refill(n int64) error {
 	if s == nil {
 		return ErrNoAccount
 	}
+	if n <= 0 {
+		return s.b.Step(n) // which refuses what is negative
+	}
+	want := n - s.left
 	if s.batch = min(max(4*s.batch, firstBatch), StepBatch); watch.On() {
 		s.batch = 1
 	}
-	n, err := s.b.prepay(1, s.batch)
+	got, err := s.b.prepay(want, max(want, s.batch))
 	if err != nil {
 		return err
 	}
-	s.left = n - 1
+	s.left = got - want
 	return nil
 }
 

@@ -57,3 +57,41 @@ func TestStepsAtOnceAndOneByOneShareTheCeiling(t *testing.T) {
 	}
 	refused(t, steps.Step(), limits.Error{Axis: limits.StepCount, Want: 1, Left: 0})
 }
+
+func TestStepsTakenAtOnceAreExact(t *testing.T) {
+	for _, ceiling := range []int64{7, 1024, 1030, 5000} {
+		b := limitstest.Open(t, limits.Policy{MaxSteps: ceiling})
+		steps := b.Steps()
+		paid := int64(0)
+		for n := int64(0); paid+n <= ceiling; n = (n + 1) % 11 {
+			if err := steps.Take(n); err != nil {
+				t.Fatalf("ceiling %d: %d steps after %d: %v", ceiling, n, paid, err)
+			}
+			paid += n
+		}
+		left := ceiling - paid
+		for range left {
+			must(t, steps.Step())
+		}
+		if got := b.Worked(); got != ceiling {
+			t.Errorf("ceiling %d: %d steps are charged", ceiling, got)
+		}
+		refused(t, steps.Take(2), limits.Error{Axis: limits.StepCount, Want: 2, Left: 0})
+		must(t, steps.Take(0))
+	}
+}
+
+func TestMoreStepsThanABatchAreTaken(t *testing.T) {
+	b := limitstest.Open(t, limits.Policy{MaxSteps: 1_000_000})
+	steps := b.Steps()
+	must(t, steps.Take(10*limits.StepBatch))
+	if got := b.Worked(); got != 10*limits.StepBatch {
+		t.Errorf("%d steps are charged", got)
+	}
+	var none *limits.Steps
+	for _, err := range []error{steps.Take(-1), none.Take(1), none.Take(0)} {
+		if err == nil {
+			t.Error("steps are granted that do not exist")
+		}
+	}
+}
