@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"runtime/pprof"
 	"slices"
 	"time"
 )
@@ -24,6 +25,7 @@ var (
 	gridded = flag.Bool("grid", false, "first try each token of shapes.go under each name")
 	just    = flag.Bool("just", false, "measure the files of -begin alone, and change nothing")
 	begun   = flag.String("begin", "", "also begin with the files of this folder")
+	profile = flag.String("profile", "", "write a profile of the processor's time into this file")
 )
 
 // given is the format of inputs that -begin names, whose steps do not count for the median:
@@ -50,15 +52,34 @@ type search struct {
 	mutator
 
 	best     map[key]best
-	steps    []float64 // prices of steps of the seeds, of runs that are long enough
+	counted  []counted // runs of the seeds that are long enough to say what a step costs
 	changing bool      // the seeds are done
 	runs     int
 	median   float64
+	began    time.Time
+	said     time.Time // when it last said how far it is
+}
+
+// counted is a run that counts for the median.
+type counted struct {
+	command *command
+	in      *input
 }
 
 func main() {
 	flag.Parse()
 	debug.SetGCPercent(400)
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err == nil {
+			err = pprof.StartCPUProfile(f)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "cost:", err)
+			os.Exit(1)
+		}
+		defer pprof.StopCPUProfile()
+	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "cost:", err)
 		os.Exit(1)
@@ -101,10 +122,12 @@ func run() error {
 	for _, in := range list {
 		s.seeds[in.format] = append(s.seeds[in.format], in)
 	}
+	s.began = time.Now()
+	s.said = s.began
 	if *gridded {
 		grid(s.try)
 	}
-	end := time.Now().Add(*forTime)
+	end := s.began.Add(*forTime)
 	for _, in := range list {
 		if time.Now().After(end) && !*just {
 			break
@@ -115,7 +138,6 @@ func run() error {
 		end = time.Now()
 	}
 	s.changing = true
-	said := time.Now()
 	for time.Now().Before(end) {
 		parent := list[s.IntN(len(list))]
 		if dear := s.dear(); len(dear) > 0 && s.IntN(2) == 0 {
@@ -127,17 +149,29 @@ func run() error {
 		if in := s.mutate(parent); in != nil {
 			s.try(in)
 		}
-		if time.Since(said) > time.Minute {
-			said = time.Now()
-			worst := s.sorted(byRate)[0]
-			fmt.Fprintf(os.Stderr, "%d runs; dearest: %.2f of the bound (%s)\n", s.runs, worst.score, worst.in.name)
-		}
 	}
 	return s.report()
 }
 
+// say prints how far the search is, once a minute.
+func (s *search) say() {
+	if time.Since(s.said) < time.Minute {
+		return
+	}
+	s.said = time.Now()
+	fmt.Fprintf(os.Stderr, "%v: %d runs", time.Since(s.began).Round(time.Second), s.runs)
+	for _, measure := range measures[:2] {
+		if list := s.sorted(measure); len(list) > 0 {
+			r := &list[0]
+			fmt.Fprintf(os.Stderr, "; dearest by %s: %.4g (%s %s %s)", measure, r.score, r.command, r.key.format, r.in.name)
+		}
+	}
+	fmt.Fprintln(os.Stderr)
+}
+
 // try runs every command on the input and keeps it where it is the dearest.
 func (s *search) try(in *input) {
+	s.say()
 	for i := range commands {
 		c := &commands[i]
 		if *only != "" && c.name != *only {
@@ -146,7 +180,10 @@ func (s *search) try(in *input) {
 		p := c.measure(in)
 		s.runs++
 		if n := p.step(); n > 0 && !s.changing && in.format != given {
-			s.steps = append(s.steps, n)
+			p = c.again(in, p) // the first run may be what fills tables and pools
+			if n = p.step(); n > 0 {
+				s.counted = append(s.counted, counted{c, in})
+			}
 			if *dump {
 				fmt.Fprintf(os.Stderr, "%.0f\t%.1f\t%s\t%s\t%s\t%.40q\n", n, p.cpu.Seconds()*1000, c.name, in.format, in.name, in.data)
 			}
@@ -206,10 +243,7 @@ func (s *search) sorted(measure string) (list []row) {
 
 // report measures the dearest again and writes what was found.
 func (s *search) report() error {
-	slices.Sort(s.steps)
-	if len(s.steps) > 0 {
-		s.median = s.steps[len(s.steps)/2]
-	}
+	s.median = s.stepOfSeeds()
 	for k, b := range s.best {
 		for i := range commands {
 			if commands[i].name == k.command {
@@ -231,6 +265,22 @@ func (s *search) report() error {
 		return replaceTable(*table, text)
 	}
 	return nil
+}
+
+// stepOfSeeds measures the runs that count once more, close to the dearest: the machine may
+// be slower or faster by now. It returns the median price of a step.
+func (s *search) stepOfSeeds() float64 {
+	var steps []float64
+	for _, r := range s.counted {
+		if p := r.command.again(r.in, r.command.measure(r.in)); p.step() > 0 {
+			steps = append(steps, p.step())
+		}
+	}
+	if len(steps) == 0 {
+		return 0
+	}
+	slices.Sort(steps)
+	return steps[len(steps)/2]
 }
 
 // write writes the dearest inputs, named by what they are the dearest of.

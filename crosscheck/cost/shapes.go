@@ -51,6 +51,13 @@ func shapes() (list []*input) {
 	text("vocab.txt", "", "a\n", 20_000, "")
 	text("tokenizer.json", `{"model":{"type":"BPE","vocab":{"a":0},"merges":["a b"`, `,"a b"`, 10_000, `]}}`)
 	text("tokenizer_config.json", `{"chat_template":"`, "{% if a %}{% endif %}", 5_000, `"}`)
+	imports := "a\ncos\nsystem\n" // may begin a pickle anywhere
+	text("a.txt", imports, strings.Repeat("V", 4_000)+" b\n", 16, "")
+	text("a.txt", imports, strings.Repeat("I", 2_000)+"\n", 32, "")
+	text("a.txt", imports, strings.Repeat("(I", 100)+"\n", 320, "")
+	text("a.txt", imports, "]", 65_000, "")
+	text("config.json", `{"a":"`, "cos\nsystem\n", 20_000, `"}`)
+	add("a.tar", "wrap", members(16, []byte(imports+strings.Repeat(strings.Repeat("V", 4_000)+" b\n", 16))))
 	small := members(1_000, []byte("x"))
 	add("a.tar", "wrap", small)
 	add("a.zip", "zip", zipped(2_000, []byte("x"), zip.Store))

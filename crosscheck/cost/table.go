@@ -13,7 +13,7 @@ const listed = 3
 // table is what was found, in Markdown.
 func (s *search) table() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%d runs in %v, seed %d. The median step takes %.0f ns, of %d runs that take at least %v.\n", s.runs, *forTime, *seed, s.median, len(s.steps), least)
+	fmt.Fprintf(&out, "%d runs in %v, seed %d. The median step takes %.0f ns, of %d runs that take at least %v.\n", s.runs, *forTime, *seed, s.median, len(s.counted), least)
 	out.WriteString("\n| command | format | file | size | inflated | CPU time | of the bound | ends with |\n|---|---|---|---|---|---|---|---|\n")
 	s.rows(byRate, func(r row) {
 		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s | %.3f s | %.2f | %s |\n", r.command, r.key.format, cell(r.in.name), size(int64(len(r.in.data))), size(r.price.inflated), r.price.cpu.Seconds(), r.score, r.price.class())
