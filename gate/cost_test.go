@@ -62,6 +62,18 @@ func TestTextsCostTheSameForEachByte(t *testing.T) {
 	}
 }
 
+// Pickles that begin at many places of a text, and come together, are followed once.
+func TestATextThatReadsAsManyPicklesCostsItsSize(t *testing.T) {
+	for _, part := range []string{strings.Repeat("V", 4_000) + " b\n", strings.Repeat("I", 2_000) + "\n", strings.Repeat("(I", 99) + "\n", "]", "(", "cos\nsystem\n"} {
+		for _, size := range []int{60 << 10, 400 << 10} {
+			text := "a\ncos\nsystem\n" + strings.Repeat(part, size/len(part))
+			if steps, _ := worked(t, "a.txt", text); steps > 32*int64(len(text)) {
+				t.Errorf("%.20q: %d steps for %d bytes", part, steps, len(text))
+			}
+		}
+	}
+}
+
 func TestTextsInAPackedFileAreBoundedByItsSize(t *testing.T) {
 	long := `{"a":[` + strings.Repeat("1,", 1<<20) + "1]}"
 	short := `{"a":[` + strings.Repeat("1,", 1<<18) + "1]}"

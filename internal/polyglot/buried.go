@@ -1,7 +1,6 @@
 package polyglot
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 
@@ -19,12 +18,15 @@ const maxFollowed = 64 << 10
 // block is the alignment of what shelve keeps without a library for databases.
 const block = 512
 
-// instructions by byte: what an instruction does, and the size of its operand.
-var instructions = func() (t [256]struct {
+// An instruction says what an opcode does, and how large its operand is.
+type instruction struct {
 	effect
 	known, line bool
-	width, size int32
-}) {
+	width, size int32 // of the operand, and of its length
+}
+
+// instructions has them by byte.
+var instructions = func() (t [256]instruction) {
 	for op, e := range effects {
 		t[op].effect, t[op].known = e, true
 		t[op].width = int32(fixed[op])
@@ -44,24 +46,31 @@ var inDotted = func() (t [256]bool) {
 	return t
 }()
 
-// buried reports whether a pickle that calls something begins in a text.
+// buried reports whether a pickle that calls something begins in a text, or so much of it reads
+// as pickles that not all were followed.
 func buried(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
 	b = b.Probe()
 	defer b.Close()
-	w := &walker{b: b, steps: b.Steps(), in: bufio.NewReaderSize(nil, maxName), texts: new(int)}
+	w, err := newWalker(b, r, size, maxFollowed)
+	if err != nil {
+		return false, err
+	}
+	w.texts = new(int)
+	if w.been, err = newPlaces(b, size); err != nil {
+		return false, err
+	}
 	at, last := int64(0), byte('\n')
-	err := windows(b, r, size, func(p []byte) error {
-		for i, c := range p {
-			if (size <= maxFollowed || at%block == 0 || last == '\n') && !dies(p[i:]) {
-				w.in.Reset(io.NewSectionReader(r, at, size-at))
-				w.depth, w.marks, w.global, *w.texts = 0, w.marks[:0], false, 0
-				if err := w.follow(); err != nil {
+	err = windows(b, r, size, func(p []byte) error {
+		for _, c := range p {
+			if size <= maxFollowed || at%block == 0 || last == '\n' {
+				if err := w.begin(at); err != nil {
 					return err
 				}
 				if w.call {
 					return io.EOF
 				}
 			}
+			w.been.leave(at)
 			at, last = at+1, c
 		}
 		return nil
@@ -69,57 +78,25 @@ func buried(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
 	return w.call, orEOF(err)
 }
 
-// dies reports whether a pickle fails within a few instructions, as most starting points in a text
-// do.
-func dies(p []byte) bool {
-	depth, global := int64(0), false
-	for range 32 {
-		if len(p) == 0 {
-			return false // the part of the text ends
-		}
-		c := p[0]
-		e := &instructions[c]
-		switch {
-		case c == '(':
-			return false
-		case c == 'c':
-			for range 2 {
-				n := 1
-				for n < len(p) && n < maxName && (p[n] >= 0x80 || inDotted[p[n]]) {
-					n++
-				}
-				if n < len(p) && p[n] != '\n' {
-					return true
-				}
-				p = p[min(n, len(p)):]
-			}
-			depth, global = depth+1, true
-			p = p[min(1, len(p)):]
-			continue
-		case !e.known || depth < e.needs:
-			return true
-		case c == 0x93 || global && (c == 'R' || c == 'b' || c == 0x81 || c == 0x92):
-			return false
-		}
-		depth += e.gives - e.takes
-		n := 1 + int(e.width)
-		switch {
-		case e.line:
-			if n = bytes.IndexByte(p, '\n') + 1; n == 0 {
-				return false
-			}
-		case e.size == 1 && len(p) > 1:
-			n = 2 + int(p[1])
-		case e.size > 0:
-			return false
-		}
-		if n > len(p) {
-			return false
-		}
-		p = p[n:]
+// begin follows the pickle that begins at a place. If too much was followed, it says that
+// something is called.
+func (w *walker) begin(at int64) error {
+	w.in.start(at)
+	w.depth, w.marks, w.global, *w.texts = 0, w.marks[:0], false, 0
+	if err := w.follow(); err != nil {
+		return err
 	}
-	return false
+	w.call = w.call || w.b.Worked() > followed*w.in.size+freely
+	return nil
 }
+
+// Each byte may be followed in so many steps. Pickles that begin at many places and come together
+// with stacks that differ cost the square of the size else. Words, tables and programs take less
+// than two.
+const (
+	followed = 16
+	freely   = 64 << 10 // steps whatever the size
+)
 
 // windows calls look with the parts of a file in order.
 func windows(b *limits.Budget, r io.ReaderAt, size int64, look func(p []byte) error) error {

@@ -17,7 +17,7 @@ type message struct {
 // isMessage reports whether all of the content is fields of a protobuf message. A protobuf loader
 // skips unknown fields, such as the first bytes of an image, and finds its graph after them.
 func (s *source) isMessage() (bool, error) {
-	m := message{s: s, in: bufio.NewReaderSize(io.NewSectionReader(s.r, 0, s.size), bufferFor(s.size))}
+	m := message{s: s, in: bufio.NewReaderSize(io.NewSectionReader(s.r, 0, s.size), int(min(s.size, maxName-1))+1)}
 	for m.at < s.size {
 		if err := s.steps.Step(); err != nil {
 			return false, err

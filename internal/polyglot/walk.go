@@ -1,10 +1,9 @@
 package polyglot
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/binary"
 	"io"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -14,8 +13,8 @@ import (
 // follows them, so a pickle must be distinguished from a text without interpreting operands.
 type walker struct {
 	b      *limits.Budget
-	in     *bufio.Reader
-	steps  limits.Steps
+	in     *input
+	steps  *limits.Steps
 	depth  int64   // of the stack above the last mark
 	marks  []int64 // depths below the marks
 	global bool    // something was imported
@@ -24,6 +23,8 @@ type walker struct {
 	// texts counts strings that could be names, for a pickle inside a text: only those can be
 	// imported through the stack there. Nil elsewhere.
 	texts *int
+	// been are the places that the pickles of other starts came through. Nil elsewhere.
+	been *places
 }
 
 // walk follows a pickle until something imported is called. It stops where every loader stops: at
@@ -31,7 +32,10 @@ type walker struct {
 // STOP comes the next pickle: torch's legacy format has five, and the first may be anything that
 // leaves the magic number on the stack.
 func walk(b *limits.Budget, r io.ReaderAt, size int64) (*walker, error) {
-	w := &walker{b: b, steps: b.Steps(), in: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), bufferFor(size))}
+	w, err := newWalker(b, r, size, readBuffer)
+	if err != nil {
+		return nil, err
+	}
 	if err := w.follow(); err != nil || !w.ended || w.call {
 		return w, err
 	}
@@ -47,13 +51,22 @@ func walk(b *limits.Budget, r io.ReaderAt, size int64) (*walker, error) {
 	return w, nil
 }
 
+func newWalker(b *limits.Budget, r io.ReaderAt, size int64, buffer int) (*walker, error) {
+	steps := b.Steps()
+	in, err := newInput(b, r, size, &steps, buffer)
+	return &walker{b: b, steps: &steps, in: in}, err
+}
+
 // follow follows the instructions from where the walker is.
 func (w *walker) follow() error {
 	for !w.call {
 		if err := w.steps.Step(); err != nil {
 			return err
 		}
-		op, err := w.in.ReadByte()
+		if w.been != nil && w.been.covers(w) {
+			return nil
+		}
+		op, err := w.in.next()
 		if err != nil {
 			return orEOF(err)
 		}
@@ -107,8 +120,8 @@ func (w *walker) step(op byte) (bool, error) {
 		w.ended = w.depth > 0
 		return false, nil
 	}
-	e, ok := effects[op]
-	if !ok || w.depth < e.needs {
+	e := &instructions[op]
+	if !e.known || w.depth < e.needs {
 		return false, nil
 	}
 	w.depth += e.gives - e.takes
@@ -118,7 +131,7 @@ func (w *walker) step(op byte) (bool, error) {
 	case 'R', 'b', 0x81, 0x92:
 		w.call = w.global
 	}
-	return w.operand(op)
+	return w.operand(op, e)
 }
 
 // mark and unmark save and restore the depth below a mark.
@@ -169,100 +182,107 @@ func (w *walker) marked(op byte) (bool, error) {
 // maxName is longer than any name that can be imported.
 const maxName = 4 << 10
 
-// bufferFor returns the length of a buffer that is long enough to distinguish the end of a small
-// file from a name that is too long.
-func bufferFor(size int64) int { return int(min(size, maxName-1)) + 1 }
-
 // imports reads two lines, a module and a name.
 func (w *walker) imports() (bool, error) {
 	for range 2 {
-		line, err := w.in.ReadSlice('\n')
-		if err == bufio.ErrBufferFull {
-			return false, nil
-		}
+		p, err := w.in.peek(maxName)
 		if err != nil {
 			return false, err
 		}
-		if !isDotted(string(line[:len(line)-1])) {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 && len(p) < maxName {
+			return false, io.EOF
+		}
+		if err := w.steps.Take(int64(max(end, 0)) / 16); err != nil {
+			return false, err
+		}
+		if end < 0 || !dotted(p[:end]) {
 			return false, nil
 		}
+		w.in.skip(int64(end) + 1)
 	}
 	return true, nil
 }
 
 // operand skips the operand of an opcode.
-func (w *walker) operand(op byte) (bool, error) {
-	n := fixed[op]
-	if width := lengths[op]; width > 0 {
-		var p [8]byte
-		if _, err := io.ReadFull(w.in, p[:width]); err != nil {
+func (w *walker) operand(op byte, e *instruction) (bool, error) {
+	if e.line {
+		if err := w.named(op, maxName); err != nil {
 			return false, err
 		}
-		long := binary.LittleEndian.Uint64(p[:])
-		if long >= 1<<62 {
+		err := w.in.rest()
+		return err == nil, err
+	}
+	n := int64(e.width)
+	if e.size > 0 {
+		p, err := w.in.full(int(e.size))
+		if err != nil {
+			return false, err
+		}
+		var long [8]byte
+		copy(long[:], p)
+		if n = int64(binary.LittleEndian.Uint64(long[:])); n < 0 || n >= 1<<62 {
 			return false, nil
 		}
-		n = int64(long)
-	}
-	switch op {
-	case 'F', 'I', 'L', 'P', 'S', 'V', 'g', 'p':
-		for {
-			line, err := w.in.ReadSlice('\n')
-			w.text(op, line)
-			if err == bufio.ErrBufferFull {
-				if err := w.steps.Step(); err != nil {
-					return false, err
-				}
-				continue
+		if n < maxName && n <= w.in.size-w.in.pos {
+			if err := w.named(op, n); err != nil {
+				return false, err
 			}
-			return err == nil, err
 		}
 	}
-	if w.texts != nil && n < maxName {
-		if p, err := w.in.Peek(int(n)); err == nil {
-			w.text(op, p)
-		}
-	}
-	return w.pass(n)
+	err := w.in.skip(n)
+	return err == nil, err
 }
 
-// text counts a text that may name something.
-func (w *walker) text(op byte, p []byte) {
-	if w.texts == nil || *w.texts > 1 {
-		return
+// naming are the instructions whose text may be a name.
+var naming = [256]bool{'S': true, 'V': true, 'U': true, 'C': true, 'T': true, 'X': true, 'B': true, 0x8c: true}
+
+// named looks at the text of an instruction, of n bytes or up to the end of the line, and counts
+// it if it may name something.
+func (w *walker) named(op byte, n int64) error {
+	if w.texts == nil || *w.texts > 1 || !naming[op] {
+		return nil
 	}
-	text := strings.TrimRight(string(p), " \t\n\v\f\r")
+	p, err := w.in.peek(n)
+	if err != nil {
+		return err
+	}
+	if instructions[op].line {
+		if end := bytes.IndexByte(p, '\n'); end >= 0 {
+			p = p[:end]
+		}
+	}
+	if err := w.steps.Take(int64(len(p)) / 16); err != nil {
+		return err
+	}
+	if mayName(op, bytes.TrimRight(p, " \t\n\v\f\r")) {
+		*w.texts++
+	}
+	return nil
+}
+
+func mayName(op byte, text []byte) bool {
 	switch op {
 	case 'S':
 		n := len(text)
-		if n < 3 || text[0] != text[n-1] || text[0] != '"' && text[0] != '\'' {
-			return
-		}
-	case 'V', 'U', 'C', 'T', 'X', 'B', 0x8c:
-		if !isDotted(text) && !(op == 'V' && strings.Contains(text, "\\")) {
-			return
-		}
-	default:
-		return
+		return n >= 3 && text[0] == text[n-1] && (text[0] == '"' || text[0] == '\'')
+	case 'V':
+		return dotted(text) || bytes.IndexByte(text, '\\') >= 0
 	}
-	*w.texts++
+	return dotted(text)
 }
 
-// passed is how many bytes are skipped between two steps.
-const passed = 64 << 10
-
-// pass skips n bytes.
-func (w *walker) pass(n int64) (bool, error) {
-	for ; n > passed; n -= passed {
-		if err := w.steps.Step(); err != nil {
-			return false, err
+// dotted is [isDotted] of bytes.
+func dotted(text []byte) bool {
+	for _, c := range text {
+		if c >= 0x80 {
+			return isDotted(string(text))
 		}
-		if _, err := w.in.Discard(passed); err != nil {
-			return false, err
+		if !inDotted[c] {
+			return false
 		}
 	}
-	_, err := w.in.Discard(int(n))
-	return err == nil, err
+	return len(text) > 0
 }
 
 // orEOF returns an error of the reader, and nil for an early end, which is an answer.
