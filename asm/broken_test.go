@@ -274,7 +274,7 @@ func TestEmptyCallsDoNothing(t *testing.T) {
 }
 
 // A level says its name, and every field of the table is compared by a test of
-// this package: a new one fails until it stands here.
+// this package: a new one fails until it is listed here.
 func TestLevelsHaveTheirNameAndEveryOperationIsCompared(t *testing.T) {
 	for level, o := range tables(t) {
 		if o.Level() != level {

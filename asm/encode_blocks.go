@@ -127,7 +127,7 @@ var encodeQ8_0 = eachBlock(32, 34, func(p []byte, x, _ []float32) {
 	}
 })
 
-// d is the mean magnitude, a bit the sign.
+// encodeQ1_0 stores the mean magnitude as d, and a bit for each sign.
 var encodeQ1_0 = eachBlock(128, 18, func(p []byte, x, _ []float32) {
 	sum := float32(0)
 	for _, v := range x {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Neighbours are the points at so many least distances, the nearest first and equal ones in the
+// Neighbours are the points at a number of least distances, the nearest first and equal ones in the
 // grid's order, however many encoders build the lists at once.
 func TestNeighboursOfGrids(t *testing.T) {
 	if os.Getenv("LEVELS") != "" {

@@ -31,7 +31,7 @@ type gridGroup struct {
 // trialEight is how many tries kernels take in one step.
 const trialEight = 8
 
-// at returns where the key of a try's point is stored, for so many points per try.
+// at returns where the key of a try's point is stored, if each try has this number of points.
 func (g *gridGroup) at(try, point, points int) *uint32 {
 	return &g.keys[(try/trialEight*points+point)*trialEight+try%trialEight]
 }

@@ -71,7 +71,7 @@ func (o *Ops) Blocks(k Kind, to Type, dst, src []byte) {
 		if left == 0 {
 			return
 		}
-		// What the kernel does not take is seldom alone: some tiles go the exact way.
+		// Tiles that the kernel does not take are seldom alone: some more go the exact way.
 		done, odd := n-left, min(left, exactTiles*tileElems/k.Elems())
 		dst, src = dst[done*k.Elems()*to.Size():], src[done*k.Bytes():]
 		o.exactBlocks(k, to, dst[:odd*k.Elems()*to.Size()], src[:odd*k.Bytes()])

@@ -16,7 +16,7 @@ type stretch struct {
 	n        int
 }
 
-// from returns the runs after some; each run writes and reads so many bytes.
+// from returns the runs after the first ones, by the bytes that each run writes and reads.
 func (s stretch) from(runs, out, in int) stretch {
 	if s.n -= runs; s.n > 0 {
 		s.dst, s.src, s.a, s.b = after(s.dst, runs*out), after(s.src, runs*in), after(s.a, runs), after(s.b, runs)

@@ -48,7 +48,7 @@ func advices(t *testing.T) (list []advice) {
 	return list
 }
 
-// names are flags and commands in a text.
+// named matches flags and commands in a text.
 var named = regexp.MustCompile(`--[a-z][a-z0-9-]*[a-z0-9]|\bamn [a-z][a-z-]+`)
 
 // apart are the files whose texts are no messages: help, manuals and completions, which tests of

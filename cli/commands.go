@@ -65,7 +65,7 @@ type runner interface {
 	Run(ctx context.Context, s *run.Run) error
 }
 
-// tags returns what kong is told about the command besides its name and its help.
+// tags returns kong's tags of the command.
 func (c *commandSpec) tags() (list []string) {
 	if c.aliases != "" {
 		list = append(list, `aliases:"`+c.aliases+`"`)
@@ -99,8 +99,8 @@ func modelOf(g *policies.Globals, list []commandSpec) *kong.Node {
 }
 
 // commandsFor returns the command that the first argument names, or else all; for the help of
-// the program, all without their flags. The model of all takes longer to build than most
-// commands run.
+// the program, all without their flags. To build kong's model of all of them takes longer than
+// most commands run.
 func commandsFor(args []string) []commandSpec {
 	if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
 		return bare()
@@ -113,8 +113,8 @@ func commandsFor(args []string) []commandSpec {
 	return commands
 }
 
-// bare returns all commands without what the help of the program does not tell: their flags and
-// arguments. Those that have commands of their own keep them.
+// bare returns all commands without their flags and arguments, which the help of the program does
+// not show. Subcommands stay.
 func bare() []commandSpec {
 	list := slices.Clone(commands)
 	for i, c := range list {
@@ -213,7 +213,7 @@ func validate(v reflect.Value) error {
 	return nil
 }
 
-// fault.Text returns what kong says about the line. An unknown flag is compared with the long
+// errorText returns what kong says about the line. An unknown flag is compared with the long
 // flags of the command, and a missing argument is called so.
 func (l *line) errorText(err error) string {
 	text := err.Error()

@@ -47,7 +47,7 @@ func aModel(t *testing.T) map[string]string {
 	}
 }
 
-// lay writes files; a content "-> x" is a link to x, and a name with a slash at its end an
+// layFiles writes files; a content "-> x" is a link to x, and a name with a slash at its end an
 // empty folder.
 func layFiles(t *testing.T, root string, files map[string]string) {
 	t.Helper()

@@ -39,8 +39,8 @@ func TestExamplesOfTheHelpRun(t *testing.T) {
 
 var aPort = regexp.MustCompile(`:\d{4}\b`)
 
-// service runs a command that answers until it is told to end: here, once it
-// listens, on a port that is free.
+// service runs a command that serves until it is interrupted: here, on a free port, until it
+// listens.
 func service(t *testing.T, line string) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())

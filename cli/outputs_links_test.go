@@ -113,7 +113,7 @@ func TestOutputNamesThatAreWrong(t *testing.T) {
 			}
 		}
 	}
-	// What is judged is no output of its judgement, whatever it is called.
+	// A judged file is not replaced by an output of its judgement, whatever its name.
 	write(t, "judged/m.safetensors", load(t, "good.safetensors"))
 	for _, name := range []string{"judged", "judged/", "./judged", "judged/../judged"} {
 		for _, args := range [][]string{

@@ -193,7 +193,7 @@ func TestScanWithNothingToJudgeIsUnsupported(t *testing.T) {
 	}
 }
 
-// valid checkpoints of the corpus, by name.
+// honest returns a valid file of the corpus.
 func honest(t testing.TB, name string) string {
 	t.Helper()
 	for _, s := range corpus.Valid("pth") {

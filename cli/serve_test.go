@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// The service listens at the address that it prints, finishes started judgements when it is told to
-// end, and leaves no socket.
+// The service listens at the address that it prints, finishes started judgements when it is
+// interrupted, and leaves no socket.
 func TestServeAnswersAndEnds(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "clamd.sock")
@@ -86,10 +86,10 @@ func TestServeAnswersAndEnds(t *testing.T) {
 	}
 }
 
-// put sends a file with the token.
 // emptyModel is the SHA-256 of a safetensors file without tensors.
 const emptyModel = "411a485216e432ece6b9af94fa32154cf79a2a56d4f81266baa50063f45092bd"
 
+// put sends a file, and returns the answer.
 func put(t *testing.T, url, data string) (status int, text string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, strings.NewReader(data))

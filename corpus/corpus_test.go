@@ -105,8 +105,8 @@ func TestBuildingTwiceGivesTheSameFile(t *testing.T) {
 	}
 }
 
-// What a library wrote must be possible to write again: the script stands beside
-// it, with the versions.
+// A file that a library wrote can be written again: the script is in the same folder, with the
+// versions.
 func TestFilesOfLibrariesHaveTheirScript(t *testing.T) {
 	for _, format := range Formats() {
 		binary := false

@@ -12,8 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// What decoding may cost by the size of a file: the price of an empty one, and
-// of each byte. A file that declares terabytes in 100 bytes gets no more.
+// Bounds of what decoding costs: a sum for each file, and one for each byte. A file that declares
+// terabytes in 100 bytes gets no more.
 const (
 	freeBytes    = 1 << 20
 	freeDecoder  = 5 << 20 // a block of bzip2, which its decoder makes room for at once

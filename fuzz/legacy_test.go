@@ -27,8 +27,8 @@ func FuzzLegacy(f *testing.F) {
 		whole := fuzz.NewCheckpoint(data, true).Legacy()
 		pthTarget.Check(t, whole)
 		agree(t, whole)
-		// One byte of the finished file is another one: no checksum stands
-		// before the machine here.
+		// One byte of the finished file is changed: no checksum protects
+		// the machine here.
 		if len(data) > 2 {
 			at := (int(data[0])<<8 | int(data[1])) % len(whole)
 			whole[at] ^= data[2] | 1

@@ -62,7 +62,7 @@ var exports = map[string][]any{
 	"gate/report":  {(*report.Writer)(nil), madeReport, report.Formats, report.New},
 }
 
-// What is made as the documents say is given nothing, too.
+// Values that are made as the documents say get nil arguments too.
 
 func madeAPI(t *testing.T) *api.API {
 	a, err := api.New(api.Options{})

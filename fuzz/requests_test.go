@@ -12,9 +12,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
-// Some folders of the corpus hold files that are read, and of which more is asked than there
-// is: to write them in a format that cannot hold them, to give numbers of a type that nobody
-// knows.
+// Some folders of the corpus hold files that are read, but not all that is asked of them is
+// possible: to write them in a format that cannot hold them, or to decode a type that is not
+// known.
 
 // asked decodes a file of any format, and asks something of its model.
 func asked(ask func(*limits.Budget, tensor.Model) error) func(*limits.Budget, io.ReaderAt, int64) (opened, error) {

@@ -136,7 +136,7 @@ var secondTypes = map[uint64][2]uint64{
 	14: {64, 4}, 15: {128, 10}, 16: {16, 5}, 17: {8, 5}, 18: {8, 5}, 19: {8, 5}, 20: {8, 5}, 21: {4, 5}, 22: {4, 5}, 23: {4, 5}, 24: {8, 5}, 25: {2, 5}, 26: {2, 5},
 }
 
-// secondONNXTensor is a tensor as text: its shape and its elements as bytes.
+// tensor is a tensor as text: its shape and its elements as bytes.
 func (m *secondMessage) tensor() (dims []uint64, kind uint64, data []byte, where string, err error) {
 	n := big.NewInt(1)
 	for _, d := range m.fields[1] {

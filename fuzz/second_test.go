@@ -43,7 +43,7 @@ func oneOfSixteen(data []byte) bool {
 	return h.Sum32()%16 == 0
 }
 
-// What the second readers are asked about each file of the corpus, whatever its format.
+// Questions to the second readers about each file of the corpus, whatever its format.
 func TestSecondReadersAgreeAboutTheCorpus(t *testing.T) {
 	for _, s := range []struct {
 		name  string

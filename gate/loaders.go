@@ -16,7 +16,7 @@ import (
 // A Loader is a library that obeys what a finding is about.
 type Loader struct {
 	Library    string   `json:"library"`
-	Versions   string   `json:"versions"` // ">=4.56.0,<5.3.0", or "*" for all, or for what nobody has said
+	Versions   string   `json:"versions"` // ">=4.56.0,<5.3.0", or "*" for all, also where the policy says nothing
 	Advisories []string `json:"advisories,omitempty"`
 }
 

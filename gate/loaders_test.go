@@ -85,8 +85,8 @@ func TestWhatAHostRunsIsReadStrictly(t *testing.T) {
 	}
 }
 
-// What a host does not run cannot obey a finding, which then is a note that says so. A library of
-// which the policy says nothing, and one whose versions nobody has said, keep the severity.
+// A finding about a library that a host does not run is a note that says so. It keeps its severity
+// if the policy does not mention the library, or does not state its versions.
 func TestFindingsThatNoLoaderObeysAreNotes(t *testing.T) {
 	const internal, trust, mapped, both = `{"_attn_implementation_internal": "evil/kernels"}`, `{"trust_remote_code": true}`, `{"auto_map": {"AutoModel": "evil/x--m.M"}}`,
 		`{"_attn_implementation_internal": "evil/kernels", "trust_remote_code": true}`

@@ -7,8 +7,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate"
 )
 
-// What the libraries of the second list of kinds write beside a model is accepted, by upload too: the
-// members are those of their own configurations, in their own order.
+// Texts that the libraries of the second list of kinds write beside a model are accepted, by upload
+// too: the members are those of their own configurations, in their own order.
 func TestFoldersOfTheSecondListAreAccepted(t *testing.T) {
 	for kind, files := range map[string]map[string]string{
 		"NeMo": {"model_config.yaml": `sample_rate: 16000

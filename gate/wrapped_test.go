@@ -15,7 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// a file of an archive
+// A member is a file of an archive.
 type member struct{ name, data string }
 
 func zipped(t testing.TB, list ...member) string {

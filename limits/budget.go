@@ -119,7 +119,7 @@ func (b *Budget) Holding() *Budget {
 	return h
 }
 
-// ended returns why a context ended. Its deadline is a limit of the operation.
+// endError returns why a context ended. Its deadline is a limit of the operation.
 func endError(ctx context.Context, since time.Time) error {
 	cause := context.Cause(ctx)
 	if _, ours := errors.AsType[*Error](cause); ours || !errors.Is(cause, context.DeadlineExceeded) {

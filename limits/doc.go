@@ -19,7 +19,7 @@
 // [String], and in its loops with [Steps].
 //
 // The bytes counted are those that a file asks for. The Go heap may take about twice as
-// much between collections. What the caller allocates itself is not counted.
+// much between collections. Memory that the caller allocates itself is not counted.
 package limits
 
 // # Charging

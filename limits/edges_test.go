@@ -49,8 +49,8 @@ func TestACeilingItselfFits(t *testing.T) {
 	}
 }
 
-// What is given back is what was charged: none of it is harmless, and more than that is refused and
-// changes nothing.
+// An account takes back what was charged. To return nothing is harmless; to return more is refused
+// and changes nothing.
 func TestWhatIsGivenBackWasCharged(t *testing.T) {
 	b := limitstest.Open(t, limits.Policy{})
 	w := b.Workspace()
@@ -189,8 +189,8 @@ func TestSizesToTheLargestNumber(t *testing.T) {
 	}
 }
 
-// What a policy says of an axis is its own number, a default where it says nothing, and never a
-// depth that no policy may have; a finding is refused by its code or by all.
+// The limit of an axis is the policy's number, or the default if it has none, and a depth never
+// exceeds the ceiling; a finding is refused by its code or by "*".
 func TestWhatAPolicyAllows(t *testing.T) {
 	for _, a := range limits.Axes() {
 		if n := (&limits.Policy{}).Limit(a); n <= 0 {
@@ -254,8 +254,8 @@ func TestThePeakIsTheMost(t *testing.T) {
 	}
 }
 
-// Whoever is asked is told each charge by its axis and its amount, and one that it refuses is a limit
-// that leaves nothing.
+// An observer gets each charge with its axis and its amount. A charge that it refuses is a limit,
+// and nothing is charged.
 func TestEachChargeIsTold(t *testing.T) {
 	for axis, charge := range map[limits.Axis]func(b *limits.Budget) error{
 		limits.Total: func(b *limits.Budget) error { return b.Hold(7) }, limits.Items: func(b *limits.Budget) error { return b.Items(7) },

@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// Every step of an operation and of its parts is told to the meter, before it is used.
+// The meter gets every step of an operation and of its parts before it is used.
 func TestAMeterSeesEveryStep(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	b := limits.Policy{MaxSteps: 10_000}.Budget(ctx)

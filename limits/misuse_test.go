@@ -102,8 +102,8 @@ func refuses(t *testing.T, results []any, returnsError bool) {
 	}
 }
 
-// What stands for an account that was never opened refuses, whatever is asked of it, and
-// does not panic. New methods are tested because they exist.
+// Each method of an account that was never opened refuses and does not panic. The test finds the
+// methods by reflection, so that it covers new ones.
 func TestAnAccountThatDoesNotExistRefusesEverything(t *testing.T) {
 	var texts *limits.Texts
 	var none context.Context

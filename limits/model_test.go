@@ -44,7 +44,7 @@ func TestACompressedStreamCostsWhatItsModelSays(t *testing.T) {
 func TestTheRatioIsOfAllStreamsTogether(t *testing.T) {
 	b := limitstest.Open(t, limits.Policy{MaxInflateRatio: 200})
 	first, second := b.Inflation(), b.Inflation()
-	if err := first.Add(1, 60<<20); err != nil { // below what is asked of nobody
+	if err := first.Add(1, 60<<20); err != nil { // too little to ask the others
 		t.Fatal(err)
 	}
 	var limit *limits.Error

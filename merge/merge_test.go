@@ -115,7 +115,7 @@ func TestDType(t *testing.T) {
 	}
 }
 
-// What each method makes of numbers whose result is exact.
+// Each method, with numbers whose result is exact.
 func TestMethods(t *testing.T) {
 	files := models{
 		"base": {vector("w", 1, 2, 3, 4)},

@@ -14,8 +14,8 @@ import (
 )
 
 // Decode reads the file in r, which has size bytes, in the format that its content shows.
-// The caller keeps r open as long as the Model is used. What the model holds is charged
-// until it is closed, as by [Open].
+// The caller keeps r open as long as the Model is used. Its memory is charged until it is closed,
+// as by [Open].
 func Decode(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
 	return opened(b, "decode", func(b *limits.Budget) (tensor.Model, error) { return decode(b, r, size) })
 }

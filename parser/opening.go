@@ -17,8 +17,8 @@ type entry struct {
 	shards []string
 }
 
-// opened runs an operation that opens a model. What the model holds is charged to an
-// account of its own, which ends with the model, or at once if there is none.
+// opened runs an operation that opens a model. The memory of the model is charged to a separate
+// account, which ends with the model, or at once if there is none.
 func opened(b *limits.Budget, op string, open func(*limits.Budget) (tensor.Model, error)) (tensor.Model, error) {
 	held := b.Holding()
 	m, err := guarded(b, op, func() (tensor.Model, error) {

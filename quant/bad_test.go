@@ -13,7 +13,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// bnb is a four-bit weight of 128 numbers in two blocks, whose description is
+// bnbModel is a four-bit weight of 128 numbers in two blocks, whose description is
 // the caller's.
 func bnbModel(state string, drop ...string) tensor.Model {
 	all := []quanttest.Stored{

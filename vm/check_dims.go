@@ -19,7 +19,7 @@ func (m *machine) maySpan(n int64) bool {
 	return n >= 0 && n <= longestRange+64*int64(len(m.src))
 }
 
-// is returns what a call of one of the classes of sets gave, by the first name of the
+// className returns what a call of one of the classes of sets gave, by the first name of the
 // class. It is "" for everything else, and for what was refused.
 func (m *machine) className(r ref) string {
 	if m.g.kind(r) != KindObject || m.g.node(r).flags&flagRefused != 0 {

@@ -5,7 +5,7 @@ import "github.com/anamnesis-go/anamnesis/limits"
 // The rules of frames. A manager has axes and blocks; a block has an array and the places
 // of its columns. pandas joins them by tables that it makes without looking at the places.
 
-// A blockPlace is what a manager is told of a block. A dict describes it in the form that
+// A blockPlace is a block as the state of a manager describes it. A dict describes it in the form that
 // pandas brings to two dimensions itself.
 type blockPlace struct {
 	values, places ref

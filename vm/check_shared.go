@@ -1,7 +1,7 @@
 package vm
 
-// What is one value for a pickle is one memory for the library: who changes the numbers
-// of a matrix that are also its indices changes indices that were examined.
+// A value that a pickle uses twice is the same memory in the library: code that changes the numbers
+// of a matrix that are also its indices changes indices that were checked.
 
 // sharedCost is the size of an entry in a map of values.
 const sharedCost = 64
@@ -46,7 +46,7 @@ func (m *machine) isOwnMemory(data ref) bool {
 }
 
 // isPart notes that an array is a part of another value, and reports whether it is a part
-// of nothing else. What only reads may share a role.
+// of nothing else. Values that are only read may be shared.
 func (m *machine) isPart(array ref, role string) bool {
 	if array == refAbsent || !m.isArray(array) {
 		return true

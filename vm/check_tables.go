@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The rules of pandas. What they ask is what its compiled code takes for granted: it
+// The rules of pandas check what its compiled code takes for granted: it
 // follows codes, places of blocks and points of sparse arrays without looking at them.
 
 // checkBacked checks that the type of a pandas array describes its NumPy array: codes are inside of

@@ -8,7 +8,7 @@ import (
 )
 
 // A class is what a set says about one class or function of a library: how its instances
-// are made, and which states they take. What it does not say is refused.
+// are made, and which states they take. All else is refused.
 type class struct {
 	names     []string // "module.name", the first one is what newer versions write
 	call, new *pattern // of the tuple of arguments; nil: never called

@@ -56,8 +56,8 @@ func (s *source) load(b *limits.Budget, w *limits.Workspace, n int64, whole bool
 	return s.fill(b, w, want)
 }
 
-// next returns how many bytes to have after the next read, if the file has as many. What was
-// read is copied, so the rest of a long pickle is read at once.
+// next returns how many bytes to have after the next read, if the file has as many. The bytes
+// read so far are copied, so the rest of a long pickle is read at once.
 func (s *source) next() int64 {
 	have := int64(s.text.Len())
 	if have >= longPickle {

@@ -61,8 +61,8 @@ const (
 )
 
 // Disassemble lists the pickle that begins at off, instruction by instruction,
-// as [Scan] runs it. An error is the last thing it yields. What the account is
-// charged, it gets back at the end.
+// as [Scan] runs it. An error is the last thing it yields. All charges
+// are returned at the end.
 func Disassemble(b *limits.Budget, r io.ReaderAt, off, end int64) iter.Seq2[Line, error] {
 	return disassemble(b, r, off, end, unread)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // A pickle that would run a command, were it loaded by Python: here nothing is
-// called, and what it asks for is told.
+// called, and what it asks for is listed.
 func ExampleScan() {
 	const pickle = "cos\nsystem\n(S'echo hello'\ntR."
 

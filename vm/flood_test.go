@@ -94,7 +94,7 @@ func (f flood) bytes(size int) []byte {
 	return out
 }
 
-// What a flood may cost for each byte, and at all.
+// Bounds of what a flood may cost, for each byte and in all.
 const (
 	chargedPerByte = 64
 	chargedFree    = 64 << 10

@@ -12,8 +12,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// What honest pickles charge is written down, when they are loaded, scanned and listed, and no charge
-// or read that fails is passed over.
+// Each honest pickle charges what testdata/charges.txt says, when it is loaded, scanned and listed, and
+// ends with each charge or read that fails.
 func TestHonestPicklesChargeWhatIsWritten(t *testing.T) {
 	corpustest.Accepted(t, "pickle", 250, func(b *limits.Budget, r io.ReaderAt, size int64) (func(*limits.Budget) error, error) {
 		if _, err := vm.Load(b, r, 0, size); err != nil {
@@ -30,7 +30,7 @@ func TestHonestPicklesChargeWhatIsWritten(t *testing.T) {
 	})
 }
 
-// What hostile pickles charge until they are refused is written down, as far as a scan goes.
+// Each hostile pickle charges what testdata/charges.txt says until a scan refuses it.
 func TestHostilePicklesChargeWhatIsWritten(t *testing.T) {
 	for _, r := range corpus.Hostile("pickle") {
 		data := r.Bytes()

@@ -176,8 +176,8 @@ func (m *machine) isAttribute(key ref, of *class) bool {
 }
 
 // isPlain reports whether a value contains no function at any depth. A method that calls an
-// attribute can then only call a type of numbers or a class of a set. What is an instance of such a
-// class was asked when it was given its state.
+// attribute can then only call a type of numbers or a class of a set. An instance of such a class was
+// checked when it got its state.
 func (m *machine) isPlain(r ref) bool {
 	if m.cost++; m.cost > costPerByte*int64(m.pos)+freeCost {
 		return false // settle ends the run

@@ -1,6 +1,6 @@
 package vm
 
-// What the machine does with the classes of sets: those that a policy may allow, and the data of
+// The machine's use of the classes of sets: those that a policy may allow, and the data of
 // libraries, which needs no permission. A use that the set does not describe is refused
 // like any other. One that it describes is refused as well where the set needs permission,
 // but keeps its type, and its event says so ([Event.Fits]).

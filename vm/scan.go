@@ -56,7 +56,7 @@ type Report struct {
 	// found, or None if the machine did not come so far.
 	Graph *Graph
 	// Err is why the pickle is malformed, truncated, unsupported or over a
-	// limit, or nil. What else was found is reported all the same: the scan
+	// limit, or nil. All other findings are reported nevertheless: the scan
 	// goes on where some loader would. A scan that a ceiling ended says so,
 	// whatever it found before.
 	Err error

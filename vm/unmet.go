@@ -13,9 +13,9 @@ import (
 const mostUnmet = 32
 
 // RefusalBut is [Report.Refusal] for a caller who excuses some of the events. It is nil if
-// nothing is left, and otherwise names everything that is, in one list. What a loader that
-// reads the arrays of joblib differently objects to is not excused: its events are not in
-// this report.
+// nothing is left, and otherwise names everything that is, in one list. Objections of a loader
+// that reads the arrays of joblib differently are not excused: its events are not in this
+// report.
 func (r *Report) RefusalBut(excuses func(*Event) bool) error {
 	if _, ok := errors.AsType[*Forbidden](r.forbidden); !ok || r.differ {
 		return r.Refusal()

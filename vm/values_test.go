@@ -69,7 +69,7 @@ func TestHonestPicklesDecodeAsTheirWriterSays(t *testing.T) {
 	}
 }
 
-// What torch.save writes is read, and its restricted loader's answer is told.
+// Files of torch.save are read, and the answer of torch's restricted loader is reported.
 func TestCheckpointsAreReadAndTheirVerdictIsThatOfTorch(t *testing.T) {
 	want := readGolden(t)
 	if got := "torch " + want.Torch + " weights_only"; got != vm.WeightsOnlyLoader {

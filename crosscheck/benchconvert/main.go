@@ -3,7 +3,7 @@
 //
 // Every contender is a process of its own. Ours and raw are timed from when the
 // target is created to the last write, syncs apart; cp and the published Rust
-// program, which do not sync, from their start to their end. What is printed is
+// program, which do not sync, from their start to their end. It prints
 // the best of the rounds, which go through all contenders in turn, as many as
 // the seconds of a source allow. The sources are random codes under scales
 // of a model, in the page cache.

@@ -34,7 +34,7 @@ type command struct {
 	run  func(b *limits.Budget, in *input) error
 }
 
-// commands are the commands that read a model. What only prints is left out.
+// commands are the commands that read a model, without those that only print.
 var commands = []command{
 	{"parse", func(b *limits.Budget, in *input) error {
 		return opened(b, in, func(m tensor.Model) error {

@@ -106,8 +106,8 @@ func start(path string) (*peer, error) {
 	return &peer{bufio.NewWriterSize(in, 1<<20), bufio.NewReaderSize(out, 1<<20)}, c.Start()
 }
 
-// compare sends rows of every fill in turn until there were so many numbers, and
-// counts the blocks that differ.
+// compare sends rows of every fill in turn, up to a number of elements, and counts the blocks
+// that differ.
 func (p *peer) compare(k asm.Kind, rng *rand.Rand, elements int, matrix bool) (n, differ int, err error) {
 	for turn := 0; n < elements; turn++ {
 		cols, rows := k.Elems()*(1+rng.IntN(16)), 8

@@ -39,7 +39,7 @@ func TestEachGivesTheBytesInOrder(t *testing.T) {
 	}
 }
 
-// What was read before an error is worked on before the error is told.
+// Blocks that were read before an error are processed before the error is returned.
 func TestEachEndsWithTheError(t *testing.T) {
 	lost, enough := errors.New("lost"), errors.New("enough")
 	read, taken := 0, 0

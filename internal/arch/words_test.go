@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"cmp"
 	"go/ast"
 	"go/constant"
 	"go/token"
@@ -31,6 +32,9 @@ var clumsy = map[string]*regexp.Regexp{
 // thereIs is what may precede "no" and "none".
 var thereIs = regexp.MustCompile(`(?i)\bthere (is|are) (no|none)\b`)
 
+// onePass is a pass as a noun, as in "one pass over the tensors".
+var onePass = regexp.MustCompile(`(?i)\b(one|a|first|both|the|of|in|then) pass(es)? over\b`)
+
 // betterThan is what says better what a text says, "" for a text that is fine.
 func betterThan(text string) string {
 	text = thereIs.ReplaceAllString(text, "")
@@ -50,15 +54,15 @@ var stumbling = []struct {
 	pattern       *regexp.Regexp
 	left          int
 }{
-	{"stands in a place", "is, appears", regexp.MustCompile(`\bst(ands?|ood) (in|at|on|there|behind|before|beside|alone|once|twice|between|where|here|elsewhere)\b`), 10},
-	{"is none of", "is not one of", regexp.MustCompile(`\b(is|are) none of\b`), 1},
-	{"what is no X", "other values, files that are not X", regexp.MustCompile(`\b[Ww]hat is (no|none)\b`), 1},
-	{"so many of", "a number of", regexp.MustCompile(`\bso many\b`), 8},
-	{"nobody", "no reader, no program; the passive", regexp.MustCompile(`\b[Nn]obody\b`), 9},
-	{"is told", "is reported, is recognized", regexp.MustCompile(`\b(is|are) told\b`), 21},
+	{"stands in a place", "is, appears", regexp.MustCompile(`\bst(ands?|ood) (in|at|on|there|behind|before|beside|alone|once|twice|between|where|here|elsewhere)\b`), 0},
+	{"is none of", "is not one of", regexp.MustCompile(`\b(is|are) none of\b`), 0},
+	{"what is no X", "other values, files that are not X", regexp.MustCompile(`\b[Ww]hat is (no|none)\b`), 0},
+	{"so many of", "a number of", regexp.MustCompile(`\bso many\b`), 0},
+	{"nobody", "no reader, no program; the passive", regexp.MustCompile(`\b[Nn]obody\b`), 1},
+	{"is told", "is reported, is recognized", regexp.MustCompile(`\b(is|are) told\b`), 0},
 	{"asks that", "checks that", regexp.MustCompile(`\basks (that|of)\b`), 0},
-	{"passes over", "skips", regexp.MustCompile(`\b(pass(es)?|passed|walks) over\b`), 20},
-	{"a sentence that begins with What", "a subject", regexp.MustCompile(`(^|[.:] )What [a-z ]+ (is|are|has|have|does|do|was|may|must|cannot)\b`), 62},
+	{"passes over", "skips", regexp.MustCompile(`\b(pass(es)?|passed|walks) over\b`), 0},
+	{"a sentence that begins with What", "a subject", regexp.MustCompile(`(^|[.:] )What [a-z ]+ (is|are|has|have|does|do|was|may|must|cannot)\b`), 0},
 }
 
 func TestCommentsUseTheWordsOfTheField(t *testing.T) {
@@ -69,7 +73,7 @@ func TestCommentsUseTheWordsOfTheField(t *testing.T) {
 			continue
 		}
 		for _, g := range s.tree.Comments {
-			text := thereIs.ReplaceAllString(strings.Join(strings.Fields(g.Text()), " "), "")
+			text := onePass.ReplaceAllString(thereIs.ReplaceAllString(strings.Join(strings.Fields(g.Text()), " "), ""), "")
 			for i := range stumbling {
 				if n := len(stumbling[i].pattern.FindAllStringIndex(text, -1)); n > 0 {
 					found[i] += n
@@ -85,6 +89,41 @@ func TestCommentsUseTheWordsOfTheField(t *testing.T) {
 		if found[i] < w.left {
 			t.Logf("%q is left in %d places: lower its number from %d", w.idiom, found[i], w.left)
 		}
+	}
+}
+
+// A comment that begins with another name than that of its declaration is left from before it was
+// renamed.
+func TestCommentsBeginWithTheNameOfTheirDeclaration(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.in("corpus") { // whose comments begin with lines of the language of recipes
+			continue
+		}
+		for _, d := range s.tree.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				ownName(t, d.Name.Name, d.Doc)
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if spec, ok := spec.(*ast.TypeSpec); ok {
+						ownName(t, spec.Name.Name, cmp.Or(spec.Doc, d.Doc))
+					}
+				}
+			}
+		}
+	}
+}
+
+// identifier matches a word that is a name of Go rather than of English.
+var identifier = regexp.MustCompile(`^(?:[a-z]\w*\.)?[a-z]\w*$`)
+
+func ownName(t *testing.T, name string, g *ast.CommentGroup) {
+	t.Helper()
+	if strings.HasPrefix(name, "Test") {
+		return // whose comments are sentences about what is tested
+	}
+	if words := strings.Fields(g.Text()); len(words) > 0 && words[0] != name && identifier.MatchString(words[0]) {
+		t.Errorf("%s: the comment of %s begins with %s", place(g), name, words[0])
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 )
 
 // A Wire is the server's side of a connection whose client sends a text in pieces, and then
-// waits. Its deadlines pass only when it is told so.
+// waits. Its deadlines pass only when a test lets them.
 type Wire struct {
 	point func(op string) Fault
 	mu    sync.Mutex

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Opened returns the name that some system opens for a part of a name between two slashes, in
-// small letters. What is judged by its name is judged by this one: it is handler.py for
+// Opened returns the name of the file that some system opens for a component of a path, in lower
+// case. A file that is judged by its name is judged by this one: it is handler.py for
 // "HANDLER.PY. " on Windows, for "handler.py::$DATA" on NTFS, and for one with a character of no
 // width on HFS+, and .git for git~1. No name becomes less by it: the letters, digits and dots of
 // ASCII stay, but dots at the end and the name of a stream.

@@ -34,7 +34,7 @@ func (f *Coded4) Back(parts [][]byte, first int64, values []float32, count func(
 	}
 }
 
-// nearestCode returns the code whose product is nearest to x. Zeros are told apart by
+// nearestCode returns the code whose product is nearest to x. Zeros differ by
 // their sign.
 func nearestCode(products, codebook *[16]float32, x float32) byte {
 	best := 0

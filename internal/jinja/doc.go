@@ -19,7 +19,7 @@
 // at any depth. A string of the data is no path of attributes, which would be several lookups in
 // one.
 //
-// What it takes is bounded by the data: numbers and lengths have bounds by the literals of the
+// The time and memory that it takes are bounded by the data: numbers and lengths have bounds by the literals of the
 // template, loops in loops multiply them, and nothing that lasts from one round of a loop to the
 // next may become a multiple of itself. Loops that call themselves are refused, and macros that do
 // so with no part of what they were given.

@@ -118,7 +118,7 @@ func leadsInside(s string) bool {
 	return false
 }
 
-// piece reports a string of the template that an operation joins or changes, if it is a piece.
+// joined reports a string of the template that an operation joins or changes, if it is a piece.
 func (j *judge) joined(i int32) {
 	if n := &j.nodes[i]; n.form == literal && isPiece(n.text) {
 		j.report(n.off, CodeComputed, "the string %s is a piece of a name", quote(n.text))

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// What a template takes must be bounded by the data that it is given. So each expression has a
+// The time and memory of a template must be bounded by the data that it gets. So each expression has a
 // bound: what its numbers and its lengths may be for data of length one, by the literals of the
 // template. Loops inside loops multiply, and so do products; what a name is given again and again
 // may grow by what is added to it, but not by a factor.

@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
-// An account that refuses a charge ends the check, although it would take what comes after: a
-// bound that was not noted is none that may be passed over.
+// An account that refuses a charge ends the check, even if it would accept later ones: otherwise a
+// bound could be missed.
 func TestEveryRefusedChargeEndsTheCheck(t *testing.T) {
 	for _, template := range []string{
 		`{{ bos_token }}{% for m in messages %}{{ m['role'] + ': ' + m['content']|trim }}{% endfor %}`,

@@ -155,7 +155,7 @@ func (j *judge) loop(n node) {
 	j.scoped(j.nodes[do].next)
 }
 
-// branches visits the branches of if. What all of them define is defined behind them.
+// branches visits the branches of if. A name that all of them define is defined after them.
 func (j *judge) branches(n node) {
 	mark := len(j.trail)
 	var common map[string]bool

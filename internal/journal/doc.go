@@ -20,8 +20,8 @@
 // # Seals
 //
 // A seal is an HMAC of the line and the seal before it, under a key of this user. So a line
-// that was changed, left out, moved or made by somebody else is noticed, and so is a journal
-// that came with a downloaded folder. What follows such a line is dropped: a machine that
+// that was changed, left out, moved or made by another user is noticed, and so is a journal
+// that came with a downloaded folder. All lines after it are dropped: a machine that
 // stopped in the middle of a line leaves such a journal, and no record that is missing makes an
 // output wrong, because its range is written again.
 //

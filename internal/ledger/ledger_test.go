@@ -22,8 +22,8 @@ func (f *failing) Error(args ...any) {
 }
 func (f *failing) Cleanup(do func()) { f.after = append(f.after, do) }
 
-// What is charged has to be what the line of the test says: another amount, another axis and a test
-// without a line fail.
+// A test must charge what its line says: another amount, another axis and a test without a line
+// fail.
 func TestAnotherChargeFails(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("testdata", 0o777); err != nil {

@@ -242,7 +242,7 @@ func path(text string) []string {
 
 // InModel returns the name that transformers gives a linear module of a class of a model type,
 // where the file has it under another. known is false if the table does not have the class:
-// its names are those of the file, or nobody asked.
+// its names are those of the file, or it was not examined.
 func InModel(modelType, class, module string) (name string, known bool) {
 	list, known := renamings()[modelType+"/"+class]
 	parts := strings.Split(module, ".")
@@ -320,7 +320,7 @@ type Embeddings struct {
 // Tying says whether the output layer has the matrix of the input.
 type Tying uint8
 
-// What the classes of a type do with the output layer.
+// The ways in which the classes of a type treat the output layer.
 const (
 	NeverTied Tying = iota // it has a matrix of its own, whatever config.json says
 	Untied                 // so it has, unless tie_word_embeddings is true

@@ -15,7 +15,7 @@ type Chunks struct {
 	in   ration
 	left int // bytes that the chunk at hand still makes
 	raw  bool
-	// What the next chunk must bring.
+	// The next chunk must have these.
 	needDict, needProps bool
 	err                 error
 }

@@ -6,8 +6,8 @@
 //	sliding windows    the same, x min(context, window)
 //	latents (MLA)      (kv_lora_rank + qk_rope_head_dim) x context
 //
-// numbers for each sequence of the batch, each as wide as the model's type. What the
-// configuration does not say is refused, and never guessed.
+// numbers for each sequence of the batch, each as wide as the model's type. A configuration
+// that does not say one of them is refused; nothing is guessed.
 package memory
 
 import (
@@ -65,7 +65,7 @@ var sized = map[string]bool{"gemma": true, "gemma2": true, "gemma3_text": true, 
 // widths are the bytes of a number of torch's types.
 var widths = map[string]int64{"float32": 4, "float16": 2, "bfloat16": 2}
 
-// a reader takes numbers out of a configuration; the first that is missing stays.
+// A reader takes numbers out of a configuration, and keeps the error about the first that is missing.
 type reader struct {
 	c     jsontree.Value
 	sized bool // head_dim has to be there

@@ -32,11 +32,11 @@ const maxKey = 64
 // A Value is a part of a file.
 type Value struct {
 	Kind Kind
-	// Keys are the names of the members around it, the outermost first; a list adds none. What is no
-	// text is "".
+	// Keys are the names of the members around it, the outermost first; a list adds none. A key that
+	// is not text is "".
 	Keys []string
 	Text string // of a text, or of bytes, of at most MaxText
-	// Long is the text or the bytes that are longer; nobody has asked whether it is UTF-8.
+	// Long is the text or the bytes that are longer; it is not checked for UTF-8.
 	Long *wire.Cursor
 	Size int64 // of a text or bytes, or how many values a list or a map has
 	Off  int64
@@ -214,7 +214,7 @@ var heads = [32]struct{ kind, size uint8 }{
 	0x1c: {uint8(List), 2}, 0x1d: {uint8(List), 4}, 0x1e: {uint8(Map), 2}, 0x1f: {uint8(Map), 4},
 }
 
-// size reads a number of so many bytes, most significant first.
+// size reads a number of the given bytes, most significant first.
 func (r *reader) size(bytes uint8) (n uint64, err error) {
 	for range bytes {
 		c, err := r.in.U8()
@@ -226,8 +226,8 @@ func (r *reader) size(bytes uint8) (n uint64, err error) {
 	return n, nil
 }
 
-// text reads a text or bytes. What is longer than MaxText is stepped over, a text of which nobody
-// knows whether it is one.
+// text reads a text or bytes. One longer than MaxText is skipped, without a check that it is
+// UTF-8.
 func (r *reader) text(v Value, n uint64) (Value, error) {
 	if n > uint64(r.in.Left()) {
 		return v, r.in.FailAt("", v.Off, wire.ErrTruncated.Errorf("a text of %d bytes, and %d are left", n, r.in.Left()))

@@ -99,7 +99,7 @@ func (x Value) Distance(y Value) float64 {
 	return math.Abs(x.F - y.F)
 }
 
-// Text is the number for people. A NaN is told with its bits, if they are given.
+// Text is the number for people. A NaN has its bits, if they are given.
 func (x Value) Text(bits []byte) string {
 	switch {
 	case x.Integer && x.Neg:

@@ -1,4 +1,4 @@
-// Package pace says how slowly bytes may pass over a connection: how long nothing may
+// Package pace says how slow a connection may be: how long nothing may
 // come, how few bytes in a time, and how long everything may take.
 //
 //	m := pace.Rule{Idle: 30 * time.Second, Rate: 1 << 10, Window: 10 * time.Second}.Meter()

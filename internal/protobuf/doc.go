@@ -1,5 +1,5 @@
 // Package protobuf reads messages in protobuf's encoding, field by field, against a table of
-// what each message may have. What the table does not have is refused, and nothing is
+// what each message may have. Fields that the table does not list are refused, and nothing is
 // decoded into memory: a [Hook] gets the numbers, the texts and the places of the bytes.
 //
 // Format: Protocol Buffers, encoding, as of protobuf 7. The readers of Google's library

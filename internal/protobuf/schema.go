@@ -48,8 +48,8 @@ func Many(m *Message) Field { return Field{Kind: Sub, Repeated: true, Of: m} }
 // One is a field of at most one message.
 func One(m *Message) Field { return Field{Kind: Sub, Of: m} }
 
-// A Hook gets the fields of one message, and its end. What a text or a number costs to keep
-// is charged where it is kept.
+// A Hook gets the fields of one message, and its end. It charges the memory of the texts and
+// numbers that it keeps.
 type Hook interface {
 	// Number gets a number, also each of a packed list.
 	Number(f, v uint64) error

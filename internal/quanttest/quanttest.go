@@ -191,7 +191,7 @@ func InRows(t *testing.T, m tensor.Model, weights []*quant.Weight, want map[stri
 	}
 }
 
-// Order puts inputs into two groups in turns of so many.
+// Order puts inputs into two groups, in turns of a number of inputs.
 func Order(name string, turn, n int64) Stored {
 	s := Zeros(name, tensor.I32, n)
 	for i := range n {
@@ -261,7 +261,7 @@ func (p *Pickled) Meta() iter.Seq2[string, any] {
 	}
 }
 
-// Expert is number c of output r of expert e of stack k, of so many outputs.
+// Expert is number c of output r of expert e of stack k, if an expert has this number of outputs.
 func Expert(k, e, outputs, r, c int) float32 {
 	return float32(1000*(k+1) + (e*outputs+r)*32 + c)
 }

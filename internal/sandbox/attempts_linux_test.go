@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a child of the test is given, besides its standard streams.
+// Descriptors of a child of the test, besides its standard streams.
 const (
 	openBoth  = 3 // a file that is open to read and write
 	openRead  = 4 // the same, open to read

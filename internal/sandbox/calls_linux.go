@@ -27,7 +27,7 @@ const (
 )
 
 // A call is a system call that is allowed, if one of the alternatives holds; without any it
-// is allowed with all arguments. What is not listed is refused.
+// is allowed with all arguments. Calls that are not listed are refused.
 type call struct {
 	name string
 	nr   [abis]int32

@@ -45,7 +45,7 @@ func beyond(how string) {
 	os.Exit(0)
 }
 
-// A process that takes more than it may ends, or is told so.
+// A process that takes more than its limit ends, or gets an error.
 func TestLimitsEndAProcess(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

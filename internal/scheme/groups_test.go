@@ -116,8 +116,8 @@ func TestGroupsAreThoseThatTheRuleNames(t *testing.T) {
 	}
 }
 
-// What modules cost does not grow with the targets that are not theirs: names
-// not at all, patterns by steps.
+// The cost of a module does not grow with the targets that do not match it: names cost nothing,
+// patterns cost steps.
 func TestNamesOfOtherModulesCostNothing(t *testing.T) {
 	const modules, targets = 8000, 80000
 	names, spread := make([]any, targets), make([][]any, targets/10)

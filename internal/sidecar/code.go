@@ -77,7 +77,7 @@ var moduleTexts = map[string]struct {
 // shellMarks are what a shell takes for more than a word.
 const shellMarks = ";|&`$\n"
 
-// isCodeBeside judges a text by its name: code, and what a tool runs or installs.
+// codeBeside judges a text by its name: code, and what a tool runs or installs.
 func (r *reader) codeBeside() error {
 	base := r.file
 	ext := path.Ext(base)

@@ -329,7 +329,7 @@ func namesNothing(line string) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// What a letter is for namesNothing: of base64, or a mark that is looked at.
+// Kinds of characters for namesNothing: those of base64, and marks that are looked at.
 const (
 	ofBase64 = 1
 	aMark    = 2

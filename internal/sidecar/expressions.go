@@ -193,7 +193,7 @@ var calling = setOf("eval exec compile getattr setattr delattr globals locals va
 var reaching = setOf("eval exec compile getattr setattr delattr globals locals breakpoint")
 
 // runsName reports whether something with a name is called in a text, as Python's grammar has it: right
-// behind the name, or behind blanks if a function of Python itself or a name in a module stands there,
+// behind the name, or after blanks if it is a function of Python itself or a name in a module,
 // or in another way, such as (exec)(x), if the text names such a function.
 func runsName(text string) bool {
 	if strings.IndexByte(text, '(') < 0 {

@@ -199,8 +199,8 @@ func (s *schema) reads(key string) string {
 	return reader + " reads it as " + strings.Join(grammars, " or ")
 }
 
-// mistakes says what a text is not that the libraries take a member for: all that read it read a
-// number or a boolean, or a single text, and this stands in a list. "" is none of them.
+// mistakes says which type the libraries expect where a text is: a number, a boolean, or a single
+// text where this one is in a list. "" means that a text may be there.
 func (s *schema) mistakes(key string, p place) (number, single string) {
 	if len(p.keys) == 0 || p.keys[0] != key {
 		return "", ""

@@ -78,7 +78,7 @@ func isLiteral(text string) bool {
 	return true
 }
 
-// literal judges the value of such a member, which must stand on its line.
+// literal judges the value of such a member, which must be on the same line.
 func (l *lines) literal(name string, k *key) error {
 	text, ok := k.text()
 	if end := strings.Index(text, " #"); end >= 0 {
@@ -138,7 +138,7 @@ func (l *lines) pipelineName(most int) error {
 	})
 }
 
-// hasAlias reports whether an alias could stand in a line of YAML: an asterisk before a name, where a
+// hasAlias reports whether a line of YAML could contain an alias: an asterisk before a name, where a
 // value may begin.
 func hasAlias(line string) bool {
 	for i := range len(line) {

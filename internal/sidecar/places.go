@@ -19,8 +19,8 @@ func (r *reader) handler() error {
 	return r.report(codeHandler, tensor.Danger, "", 0, "Hugging Face's inference servers run this file for the model beside it")
 }
 
-// pipeline judges the file that those servers ran before, and that diffusers runs if it
-// is told to trust code.
+// pipeline judges the file that those servers ran before, and that diffusers runs with
+// trust_remote_code.
 func (r *reader) pipeline() error {
 	if r.t.Beside == nil || !r.t.Beside("config.json") && !r.t.Beside("model_index.json") {
 		return nil

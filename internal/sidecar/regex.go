@@ -123,7 +123,7 @@ func slowRegex(b *limits.Budget, text string, tokenizer bool) (why string, err e
 	return slowRegexOf(b, text, tokenizer, maxRegex)
 }
 
-// slowRegexOf is slowRegex for expressions of at most so many bytes.
+// slowRegexOf is slowRegex for expressions up to a number of bytes.
 func slowRegexOf(b *limits.Budget, text string, tokenizer bool, most int) (why string, err error) {
 	if !mayRepeat(text) {
 		return "", nil

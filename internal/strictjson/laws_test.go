@@ -427,7 +427,7 @@ func (b brokenAt) ReadAt(p []byte, off int64) (int, error) {
 	return copy(p, b.file[off:]), nil
 }
 
-// A name that differs in case alone from a known one is told, and no other.
+// A name that differs only in case from a known one is reported, and no other.
 func TestNamesThatDifferInCase(t *testing.T) {
 	for name, want := range map[string]string{"size": "", "Size": "size", "SIZE": "size", "NAME": "name", "sizes": "", "": ""} {
 		if got, is := strictjson.Folded(name, "size", "name"); got != want || is != (want != "") {

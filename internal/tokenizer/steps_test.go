@@ -9,8 +9,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// What an expression looks at between two characters is charged as what it reads is, and so
-// is each comparison with an added token: both took seconds for a million steps.
+// Assertions of an expression are charged like the characters that it reads, and so is each
+// comparison with an added token: both took seconds for a million steps.
 func TestWorkBetweenCharactersIsCharged(t *testing.T) {
 	const model = `"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}`
 	long := `"normalizer": {"type": "Prepend", "prepend": "` + strings.Repeat("a", 1000) + `"}`

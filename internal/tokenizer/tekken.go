@@ -162,7 +162,7 @@ func (p *tekkenParser) finish() error {
 		list[i] = "<SPECIAL_" + strconv.Itoa(i) + ">"
 	}
 	t.Special = list
-	// What lies behind is of a larger vocabulary; parts of tokens are looked for in these.
+	// Later tokens are those of a larger vocabulary; parts of tokens are looked up in these.
 	all := t.Tokens[:size-special]
 	if t.Ranks, err = newRanks(p.b); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 // A Rule decides which tensors are quantized in bitsandbytes' formats: those that
 // transformers 5 replaces when it loads a model with a BitsAndBytesConfig. transformers
 // decides by the classes of modules, which a file does not have; here names, shapes and
-// model_type stand in for them. A module that is left alone although transformers would
+// model_type replace them. A module that is left alone although transformers would
 // replace it still loads, because config.json lists it.
 type Rule struct {
 	// ModelTypes are those of config.json and of the configurations in it.

@@ -25,7 +25,7 @@ type tarEntry struct {
 }
 
 // tar visits the files of a tar archive: ustar, GNU's long names, and pax headers with
-// paths and sizes. What tar readers interpret differently is refused: two sizes for an
+// paths and sizes. Archives that tar readers interpret differently are refused: two sizes for an
 // entry, repeated names, sparse files.
 //
 // Format: POSIX.1-2024, pax; GNU tar manual, "Basic Tar Format".

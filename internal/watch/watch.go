@@ -3,13 +3,13 @@ package watch
 
 import "sync/atomic"
 
-// A Charge is told the amount of each charge before the account takes it. While there is one,
+// A Charge observes the amount of each charge before the account takes it. While there is one,
 // a meter of steps charges each step by itself.
 type Charge func(kind string, n int64)
 
 var watching atomic.Pointer[Charge]
 
-// Set makes f the one that is told; nil ends that.
+// Set makes f the observer of charges; nil removes it.
 func Set(f Charge) {
 	if f == nil {
 		watching.Store(nil)
@@ -18,7 +18,7 @@ func Set(f Charge) {
 	watching.Store(&f)
 }
 
-// On reports whether anybody is told.
+// On reports whether there is an observer.
 func On() bool { return watching.Load() != nil }
 
 // Tell tells of a charge.
@@ -51,8 +51,7 @@ func Refuses(kind string, n int64) bool {
 
 var looking atomic.Pointer[func()]
 
-// SetLook makes f the one that is told of each look at the context of an account; nil ends
-// that.
+// SetLook makes f the observer of each check of an account's context; nil removes it.
 func SetLook(f func()) {
 	if f == nil {
 		looking.Store(nil)

@@ -115,8 +115,8 @@ func (c *Cursor) fill(n int) ([]byte, error) {
 	return c.src.window[:n], nil
 }
 
-// load makes the window start at off and hold at least n bytes. What it reads
-// ahead may fail: the bytes are read again when they are needed.
+// load makes the window start at off and hold at least n bytes. An error of the bytes that it reads
+// ahead is ignored: they are read again when they are needed.
 func (s *source) load(off int64, n int) error {
 	want := Chunk
 	if s.buf == nil && n <= firstChunk {

@@ -243,8 +243,8 @@ func TestAFullNameSetEndsItsSearch(t *testing.T) {
 	}
 }
 
-// What a set costs for a count that is known: the power of two that is twice as many, in slots of
-// four bytes.
+// A set for a known count has slots of four bytes, as many as the power of two that is at least
+// twice the count.
 func TestANameSetIsMadeForItsHint(t *testing.T) {
 	for hint, slots := range map[int]int64{-1: 16, 0: 16, 7: 16, 8: 16, 9: 32, 16: 32, 17: 64, 1 << 20: 1 << 21, 1<<20 + 1: 1 << 21} {
 		b := limitstest.Open(t, limits.Policy{})
@@ -357,8 +357,8 @@ func TestTablesAreShorterThanTheirMap(t *testing.T) {
 	}
 }
 
-// What a text has is shown, whatever else it has: a quote or a backslash alone is escaped, a byte
-// that is no text too, and names are in one order whatever zeros are before their numbers.
+// Each character is shown or escaped, whatever surrounds it: a lone quote or backslash, a byte that
+// is not text. Names are in one order, whatever zeros precede their numbers.
 func TestTextsAreShownAndOrdered(t *testing.T) {
 	for raw, want := range map[string]string{`a"b`: `a\"b`, `a\b`: `a\\b`, "a~b": "a~b", "a\x7fb": `a\u{7f}b`, "ab": "ab"} {
 		if got := wire.Clean(raw, 64); got != want {

@@ -16,7 +16,7 @@ func Quote(s string) string { return `"` + Clean(s, MaxQuoted) + `"` }
 
 // Clean returns text from a file as it may reach a terminal or a log. Control,
 // format, bidirectional, private, unassigned and zero-width runes, combining
-// marks with no letter to stand on, quotes and backslashes become escapes; invalid
+// marks without a letter, quotes and backslashes become escapes; invalid
 // bytes become \x{..}. The result is at most limit bytes, with "…" where it was
 // cut.
 func Clean(s string, limit int) string {

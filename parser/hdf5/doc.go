@@ -24,7 +24,7 @@
 //     external files, no virtual dataset.
 //   - Each structure begins with its signature, lies in the file, has the checksum that it
 //     states, and is part of one other only.
-//   - What the library finds by a binary search stands in order: names in groups, hashes,
+//   - Lists that the library searches by bisection are in order: names in groups, hashes,
 //     chunks.
 //   - Data are as long as shape and type require, and no two datasets share a part of them.
 //   - Filters are those of the library and of h5py: it loads others from plugins.

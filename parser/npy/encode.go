@@ -85,7 +85,7 @@ func describe(b *limits.Budget, i *tensor.Info) (string, error) {
 	return "", wire.ErrUnsupported.Errorf("type %s has no name in this format", wire.Quote(i.TypeName()))
 }
 
-// byColumns reports whether the strides are those of Fortran order. If they are those of
+// isFortran reports whether the strides are those of Fortran order. If they are those of
 // both orders, it is C order.
 func isFortran(i *tensor.Info) (bool, error) {
 	if i.Strides == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 )
 
-// What honest files charge is written down, and no charge or read that fails is passed over.
+// Each honest file charges what testdata/charges.txt says, and ends with each charge or read that fails.
 func TestHonestFilesChargeWhatIsWritten(t *testing.T) {
 	corpustest.Accepted(t, "npy", 40, func(b *limits.Budget, r io.ReaderAt, size int64) (func(*limits.Budget) error, error) {
 		_, err := npy.Decode(b, r, size)

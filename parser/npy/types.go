@@ -7,7 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// numbers are the types with a [tensor.DType], by kind and size.
+// numberTypes are the types with a [tensor.DType], by kind and size.
 var numberTypes = [...]struct {
 	kind  byte
 	size  int64

@@ -178,7 +178,7 @@ func (d *decoder) member(m *zip.Member) error {
 // maxNote is the largest member that is not an array.
 const maxNote = 1 << 20
 
-// opaque judges a member whose name is not that of an array. Harmless content is listed.
+// otherMember judges a member whose name is not that of an array. Harmless content is listed.
 // A member that NumPy takes for an array by its first bytes, or that could be a pickle,
 // an archive or a model, refuses the file.
 func (d *decoder) otherMember(m *zip.Member, src io.Reader) error {
@@ -217,7 +217,7 @@ func (d *decoder) otherMember(m *zip.Member, src io.Reader) error {
 	})
 }
 
-// object notes an array that is a pickle. The file is refused at the end, so that the
+// noteObject notes an array that is a pickle. The file is refused at the end, so that the
 // error names all of them, and so that worse errors come first.
 func (d *decoder) noteObject(m *zip.Member, err error) error {
 	if d.refusal == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/npz"
 )
 
-// What honest files charge is written down, and no charge or read that fails is passed over.
+// Each honest file charges what testdata/charges.txt says, and ends with each charge or read that fails.
 func TestHonestFilesChargeWhatIsWritten(t *testing.T) {
 	corpustest.Accepted(t, "npz", 8, func(b *limits.Budget, r io.ReaderAt, size int64) (func(*limits.Budget) error, error) {
 		f, err := npz.Decode(b, r, size)

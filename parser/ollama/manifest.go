@@ -100,7 +100,7 @@ func refuseFolded(d *strictjson.Decoder, key string, known ...string) error {
 	return d.Fail("", wire.ErrSyntax.WithRule("ollama.key-folded").Errorf("key %s, which ollama reads as %s", wire.Quote(key), taken))
 }
 
-// leaves reports whether a name leads out of the model's folder.
+// leavesFolder reports whether a name leads out of the model's folder.
 func leavesFolder(name string) bool {
 	return name != "" && (!tensor.IsLocal(name) || name == "." || strings.Contains(name, `\`))
 }

@@ -114,7 +114,7 @@ func (m *model) take(b *limits.Budget, l Layer, r *blob, part tensor.Model) (err
 	return err
 }
 
-// named is a blob whose one tensor has the name of its layer.
+// renamedTensor is a blob whose one tensor has the name of its layer.
 type renamedTensor struct {
 	tensor.Model
 	layer Layer

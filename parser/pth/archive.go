@@ -208,7 +208,7 @@ func (a *archive) checkID(i int) error {
 // maxExtra is the largest member accepted that torch.save does not write.
 const maxExtra = 1 << 20
 
-// extra judges a member that torch.save does not write: harmless content is a finding,
+// extraMember judges a member that torch.save does not write: harmless content is a finding,
 // and what could be a pickle, an archive or a model refuses the file.
 func (a *archive) extraMember(i int, found *tensor.Findings) error {
 	m := &a.Members[i]
@@ -235,7 +235,7 @@ func (a *archive) extraMember(i int, found *tensor.Findings) error {
 		Text: "torch.save writes no such member: it is " + what})
 }
 
-// unexplained refuses an archive for its first member without a known purpose.
+// refuseUnexplained refuses an archive for its first member without a known purpose.
 func (a *archive) refuseUnexplained() error {
 	if len(a.unexplained) == 0 {
 		return nil

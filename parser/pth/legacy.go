@@ -58,7 +58,7 @@ func (d *decoder) openLegacy() error {
 	return nil
 }
 
-// constant reads a pickle that is a plain constant, without globals and storages.
+// constantPickle reads a pickle that is a plain constant, without globals and storages.
 // Computing the magic number by a call has been used to deceive scanners.
 func (d *decoder) constantPickle(name string) (*vm.Graph, error) {
 	g, err := d.next(name)
@@ -88,7 +88,7 @@ func (d *decoder) refusedByTorch(id vm.Value, why string) {
 	v.Reasons = append(v.Reasons, vm.Reason{Code: "persistent", Off: id.Off(), Text: why})
 }
 
-// drop frees a graph that is no longer referenced.
+// dropGraph frees a graph that is no longer referenced.
 func (d *decoder) dropGraph(g *vm.Graph) {
 	if d.scan == nil {
 		g.Release()

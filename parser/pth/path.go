@@ -43,10 +43,10 @@ func keyStep(k vm.Value) step {
 // A path is the steps from the root to the current value.
 type path []step
 
-// plain joins the steps with dots, as the names in state dicts.
+// plainName joins the steps with dots, as the names in state dicts.
 func (w *walker) plainName() (string, error) { return w.join(1, step.plain) }
 
-// exactly returns a name that no other place of the checkpoint has: dots, backslashes,
+// exactName returns a name that no other place of the checkpoint has: dots, backslashes,
 // brackets and at signs of keys are escaped, positions and integer keys are in brackets,
 // attributes begin with an at sign.
 func (w *walker) exactName() (string, error) { return w.join(2, step.exact) }

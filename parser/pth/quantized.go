@@ -151,7 +151,7 @@ func (w *walker) vector(at int) int64 {
 	return -1
 }
 
-// listed makes a vector of a list of numbers in the pickle.
+// listVector makes a vector of a list of numbers in the pickle.
 func (w *walker) listVector(c *call, v vm.Value, dtype string) error {
 	switch {
 	case w.yield != nil:

@@ -27,7 +27,7 @@ func scan(t testing.TB, data string) *pth.Report {
 	return pth.Scan(b, strings.NewReader(data), int64(len(data)))
 }
 
-// names of the pickles of a report, with what is refused in each.
+// pickles lists the names of the pickles of a report, with what is refused in each.
 func pickles(r *pth.Report) []string {
 	var out []string
 	for _, p := range r.Pickles {

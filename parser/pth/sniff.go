@@ -70,7 +70,7 @@ func legacyFit(head []byte) (is, maybe bool) {
 	return is, maybe
 }
 
-// begins reports whether head could be the beginning of a checkpoint and ends too early
+// couldBegin reports whether head could be the beginning of a checkpoint and ends too early
 // to tell.
 func couldBegin(head []byte) bool {
 	_, legacy := legacyFit(head)

@@ -176,7 +176,7 @@ func (s *stores) ref(v vm.Value) (storageRef, error) {
 	return s.ids[i].storageRef, nil
 }
 
-// dropped finds a persistent id that the walk did not use: torch loads its storage, but
+// checkUnused finds a persistent id that the walk did not use: torch loads its storage, but
 // the checkpoint has no tensor of it, or it is a key.
 func (s *stores) checkUnused() error {
 	for i := range s.ids {
@@ -187,7 +187,7 @@ func (s *stores) checkUnused() error {
 	return nil
 }
 
-// measure compares the length that an id states with the storage's.
+// checkLength compares the length that an id states with the storage's.
 func (s *stores) checkLength(i int, p *pid) error {
 	st := &s.list[i]
 	bytes, ok := wire.Mul(p.count, p.scalar.size)
@@ -209,7 +209,7 @@ func (s *stores) checkLength(i int, p *pid) error {
 	return st.checkAgrees(p)
 }
 
-// agrees checks that all references to a storage state the same: some loaders use the
+// checkAgrees checks that all references to a storage state the same: some loaders use the
 // first, others each. An empty storage may have any type, since torch writes those of
 // several tensors once.
 func (st *store) checkAgrees(p *pid) error {

@@ -126,7 +126,7 @@ func (w *walker) buffers(v, apart vm.Value) error {
 	return nil
 }
 
-// apart walks a value whose tensors are not listed.
+// unlisted walks a value whose tensors are not listed.
 func (w *walker) unlisted(s step, v vm.Value) error {
 	if w.exact != nil {
 		return nil

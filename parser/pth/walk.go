@@ -204,7 +204,7 @@ func (w *walker) attributes(s vm.Value) error {
 	}
 }
 
-// stateless reports whether a state sets no attribute.
+// isEmptyState reports whether a state sets no attribute.
 func isEmptyState(s vm.Value) bool {
 	if s.Kind() != vm.KindTuple {
 		return s.Len() == 0
@@ -228,7 +228,7 @@ func (w *walker) leaf(v vm.Value) error {
 	return nil
 }
 
-// say yields metadata about the current value, or a part of it.
+// yieldMeta yields metadata about the current value, or a part of it.
 func (w *walker) yieldMeta(part string, value any) {
 	if w.yield == nil || w.done {
 		return

@@ -23,7 +23,7 @@ var wrappers = [...]struct {
 // SniffLen is how many bytes wrapper and [Legacy] need.
 const SniffLen = 512
 
-// wrapper returns the name of the compression or archive format that head begins with, ""
+// wrapperOf returns the name of the compression or archive format that head begins with, ""
 // if it is not a known one.
 func wrapperOf(head []byte) string {
 	for _, w := range wrappers {

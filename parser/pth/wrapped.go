@@ -8,7 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
-// bare lists a storage without a tensor as a vector.
+// bareStorage lists a storage without a tensor as a vector.
 func (w *walker) bareStorage(v vm.Value) error {
 	if w.yield != nil {
 		return nil
@@ -93,7 +93,7 @@ func (w *walker) tensor(c *call, v vm.Value) error {
 	return w.value(v)
 }
 
-// stated reads a tensor or parameter as PyTorch 0.x pickled them: a class, and BUILD with
+// statefulTensor reads a tensor or parameter as PyTorch 0.x pickled them: a class, and BUILD with
 // (storage, offset, size, stride) or, for variables, with a tensor first. A Parameter may
 // have its tensor as argument. There is one origin: a state after an argument only says
 // which gradients there are.
@@ -124,7 +124,7 @@ func (w *walker) statefulTensor(c call, state vm.Value, has bool) error {
 	}
 }
 
-// wrapped reads a Parameter of a tensor: (tensor[, requires_grad]), possibly with a state
+// parameterOf reads a Parameter of a tensor: (tensor[, requires_grad]), possibly with a state
 // of three parts, the first of which is requires_grad.
 func (w *walker) parameterOf(c call, state vm.Value, parts int) error {
 	if err := c.wantArgs(1, 2); err != nil {
@@ -143,7 +143,7 @@ func (w *walker) parameterOf(c call, state vm.Value, parts int) error {
 	return w.grad(&c, 0)
 }
 
-// set gives an empty tensor its storage, which must have the type of its class and be on
+// setStorage gives an empty tensor its storage, which must have the type of its class and be on
 // the CPU or a GPU, as the class says.
 func (w *walker) setStorage(c call, state vm.Value) error {
 	class := c.global
@@ -212,7 +212,7 @@ func nestedParts(parts []tensor.Info) error {
 	return nil
 }
 
-// moved reads a tensor of a device without storages, copied to the CPU and cast.
+// movedTensor reads a tensor of a device without storages, copied to the CPU and cast.
 func (w *walker) movedTensor(c call) error {
 	if err := c.wantArgs(4, 4); err != nil {
 		return err

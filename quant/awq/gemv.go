@@ -66,7 +66,7 @@ func bindGEMV(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	}, nil
 }
 
-// gemv reports whether AutoAWQ's configuration says that the tensors are for the GEMV kernel. With
+// isGEMV reports whether AutoAWQ's configuration says that the tensors are for the GEMV kernel. With
 // few inputs, the numbers of words and padded groups are the same as in GPTQ.
 func isGEMV(s *scheme.Set) bool {
 	return s.Config.Method() == "awq" && strings.EqualFold(s.Config.Quant.Get("version").String(), "gemv")

@@ -56,7 +56,7 @@ func bind4(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 	return w, bindScales(s, w, f, q, state, form.CeilDiv(int64(n), q.block))
 }
 
-// bnbState returns the description of a weight.
+// describedBy returns the description of a weight.
 func describedBy(s *scheme.Set, name string) (state *tensor.Info, kind string, err error) {
 	for _, k := range [...]string{"nf4", "fp4"} {
 		found, ok := s.Find(name + StateName + k)
@@ -70,7 +70,7 @@ func describedBy(s *scheme.Set, name string) (state *tensor.Info, kind string, e
 	return state, kind, nil
 }
 
-// bnbScales binds the scales, nested or not, and the codebook. It also binds the
+// bindScales binds the scales, nested or not, and the codebook. It also binds the
 // description, which only this package reads.
 func bindScales(s *scheme.Set, w *scheme.Weight, f *form.Coded4, q *description, state *tensor.Info, blocks int64) error {
 	absmax, ok := s.Find(w.Name + ".absmax")

@@ -71,7 +71,7 @@ func ofGroups(f scaled.Groups, vllm, sglang string, x *encode.Experts) *encode.T
 	return t
 }
 
-// blocks encodes the weights of one model under a scale for each block, groups in groups.
+// Encoders of the weights of one model: blocks has a scale for each block, groups for each group.
 type (
 	blocks struct{ encode.Scaled }
 	groups struct{ encode.Grouped }

@@ -11,5 +11,5 @@ var keys = []string{
 	"weight_scale_method", "weight_scale_semantics=inverse|", "bits", "format", "method", "group_size",
 }
 
-// keys are those of its configuration.
+// fbgemmKeys are the keys of FBGEMM's configuration.
 var fbgemmKeys = []string{"weight_block_size?"}

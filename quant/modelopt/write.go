@@ -47,8 +47,8 @@ func ofGroups(f scaled.Groups, algo string) *encode.Target {
 	return t
 }
 
-// rows encodes the weights of one model under a scale for each row or block, grouped in groups
-// or under one scale.
+// Encoders of the weights of one model: rows has a scale for each row or block, grouped one for
+// each group or for the whole weight.
 type (
 	rows    struct{ encode.Scaled }
 	grouped struct{ encode.Grouped }

@@ -42,8 +42,8 @@ func ofMatrix(f scaled.Groups) *encode.Target {
 	return t
 }
 
-// blocks encodes the weights of one model under a scale for each row or group, matrix under one
-// scale.
+// Encoders of the weights of one model: blocks has a scale for each row or group, matrix one for
+// the whole weight.
 type (
 	blocks struct{ encode.Scaled }
 	matrix struct{ encode.Grouped }

@@ -117,8 +117,8 @@ type chunk struct {
 	err error
 }
 
-// chunks yields what it reads from r, until its end or the end of ctx. A read of a pipe that
-// nobody writes to cannot be cancelled; its goroutine is abandoned.
+// chunks yields what it reads from r, until its end or the end of ctx. A read of a pipe to
+// which nothing is written cannot be cancelled; its goroutine is abandoned.
 func chunks(ctx context.Context, r io.Reader) func(func(chunk) bool) {
 	return func(yield func(chunk) bool) {
 		next, free := make(chan chunk), make(chan []byte, 2)

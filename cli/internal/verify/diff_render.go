@@ -76,7 +76,7 @@ func distanceText(d *quant.Distortion) string {
 
 func sideText(t *compare.Tensor) string { return term.Type(t.Type) + " " + term.Shape(t.Shape) }
 
-// report.PrintJSON prints the result as schema/diff.json describes it.
+// printJSON prints the result as schema/diff.json describes it.
 func (d *differ) printJSON(compared compareFunc) error {
 	jsonout.Write(d.s.Out.Writer, func(o *jsonout.Object) {
 		o.Field("schema", "amn.diff/1")

@@ -153,7 +153,7 @@ func (c *Hash) compare(s *run.Run, d *digests, want *manifestModel) error {
 	return s.Out.Flush()
 }
 
-// printTargets prints the differences of a model from the manifest as JSON.
+// printCompared prints the differences of a model from the manifest as JSON.
 func printCompared(s *run.Run, path string, wrong []string) {
 	jsonout.Write(s.Out.Writer, func(o *jsonout.Object) {
 		o.Field("schema", "amn.digest-check/1")

@@ -54,7 +54,7 @@ func (c *conversion) checkName() error {
 	return nil
 }
 
-// coverage.CheckAlone rejects flags that have no effect where one file is written.
+// checkAlone rejects flags that have no effect where one file is written.
 func (c *conversion) checkAlone() error {
 	switch {
 	case c.folder:

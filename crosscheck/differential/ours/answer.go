@@ -127,7 +127,7 @@ func (s *said) pickles(b *limits.Budget, r io.ReaderAt, size int64) {
 		s.Format = pickleFormat
 		s.end(found.Err)
 	case s.Class == "ok" && found.Err != nil:
-		// What is accepted must be so in a scan, too.
+		// A scan must accept it too.
 		s.end(found.Err)
 	}
 	taken := vm.Verdict{OK: true, Unsure: true}
@@ -149,7 +149,7 @@ func (s *said) pickles(b *limits.Budget, r io.ReaderAt, size int64) {
 	}
 	switch {
 	case len(found.Pickles) == 0, kind == pth.KindLegacy && s.Class != "ok" && len(found.Pickles) < legacyPickles:
-		// What is not reached is not promised.
+		// Nothing is promised about values that are not reached.
 	case taken.OK && (s.Class == "ok" || s.Class == "forbidden"):
 		s.WeightsOnly = "yes"
 	case taken.OK, taken.Unsure:

@@ -243,7 +243,7 @@ func asksForError(cond ast.Expr) bool {
 	return isName && isNil && x.Name == "err" && y.Name == "nil"
 }
 
-// fails reports whether what a return gives last is an error: nobody reads what stands beside it.
+// fails reports whether what a return gives last is an error: the other results are not read.
 func (w *mutator) fails(n *ast.ReturnStmt) bool {
 	if len(n.Results) < 2 {
 		return false

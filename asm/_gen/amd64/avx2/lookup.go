@@ -254,7 +254,7 @@ func canonical(s VecVirtual) {
 	VBLENDVPS(nan, Dwords(0xFFC00000), s, s)
 }
 
-// Two scales at once: all that is made of one of them stands in the lower half
+// Two scales at once: all that is made of one of them is in the lower half
 // of a register and all of the other in the upper half, which saves half of
 // rounding and packing tables. Numbers looked up trade halves at the end.
 

@@ -340,7 +340,7 @@ func pairwise(x []VecVirtual, low, high func(...Op)) (y []VecVirtual) {
 	return y
 }
 
-// writeHalves writes the halves of registers, the second of which stand in their second half.
+// writeHalves writes registers as rows: the low halves of i and i+n are row i, the high halves row i+n.
 func writeHalves(x []VecVirtual, to Lattice) {
 	n := len(x) / 2
 	for i := range n {
