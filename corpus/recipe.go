@@ -33,11 +33,12 @@ type Recipe struct {
 	Policy  json.RawMessage // overrides the default policy; nil for none
 
 	// Of the recipes of [Gate] alone.
-	Rule   string // by which the gate refuses it, or of the finding of an accepted file
-	File   string // its name, or what to judge in the folder
-	Sent   string // the format that the sender declared
-	Folder bool   // the bytes are a ZIP archive of the files of a folder
-	Opened bool   // the folder is opened as one model
+	Rule   string   // by which the gate refuses it, or of the finding of an accepted file
+	Also   []string // by which it does so besides
+	File   string   // its name, or what to judge in the folder
+	Sent   string   // the format that the sender declared
+	Folder bool     // the bytes are a ZIP archive of the files of a folder
+	Opened bool     // the folder is opened as one model
 
 	build node
 }
@@ -179,10 +180,10 @@ func (r *Recipe) field(key, value string, classes []string) error {
 		if !json.Valid(r.Policy) || !strings.HasPrefix(value, "{") {
 			err = errors.New("policy: not a JSON object")
 		}
-	case "rule", "file", "promised", "as":
+	case "rule", "also", "file", "promised", "as":
 		err = r.gateField(key, value)
 	default:
-		err = fmt.Errorf("unknown header line %q; there are: expect, offset, axis, depth, covers, finds, policy, rule, file, promised, as", key)
+		err = fmt.Errorf("unknown header line %q; there are: expect, offset, axis, depth, covers, finds, policy, rule, also, file, promised, as", key)
 	}
 	return err
 }
@@ -194,6 +195,8 @@ func (r *Recipe) gateField(key, value string) error {
 		return fmt.Errorf("%s: only of recipes in corpus/%s", key, gateFolder)
 	case key == "rule":
 		r.Rule = value
+	case key == "also":
+		r.Also = strings.Fields(value)
 	case key == "file":
 		r.File = value
 	case key == "promised":

@@ -20,6 +20,7 @@ lookup is allowed, on data and printed, and nothing may be looked up in what it 
 What jinja2 cannot parse must be refused. What the check takes for an error of syntax and
 jinja2 does not, is counted, and none of it may be a published template.
 """
+import dis
 import json
 import os
 import pathlib
@@ -74,13 +75,18 @@ def audit(event, args):
 sys.addaudithook(audit)
 
 
+def asks_class(frame, name):
+    """Whether isinstance asks: Jinja's code calls it before it sets a member of a namespace."""
+    return name == "__class__" and dis.opname[frame.f_code.co_code[frame.f_lasti]] not in ("LOAD_ATTR", "LOAD_METHOD")
+
+
 class Datum(dict):
     """Data that see each attribute which a template asks for by its own code."""
 
     def __getattribute__(self, name):
         if SEEN.on:
-            caller = sys._getframe(1).f_code.co_filename
-            if caller == "<template>" and name.startswith("_"):
+            caller = sys._getframe(1)
+            if caller.f_code.co_filename == "<template>" and name.startswith("_") and not asks_class(caller, name):
                 SEEN.note(("attribute", name))
         return super().__getattribute__(name)
 

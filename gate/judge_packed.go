@@ -124,11 +124,8 @@ func (u *unpacking) addOwn(f tensor.Finding) {
 }
 
 // checkTorchServe adds a finding if there is Python below the folder of a manifest for
-// TorchServe.
+// TorchServe, whatever was found in the manifest: a policy may lower that, by its own name.
 func (u *unpacking) checkTorchServe() error {
-	if slices.ContainsFunc(u.out.findings, func(f tensor.Finding) bool { return f.Code == "sidecar.mar-handler" }) {
-		return nil // from its manifest, or from an archive in it
-	}
 	account := u.o.account
 	roots := map[string]bool{}
 	for _, c := range u.out.contents {

@@ -8,6 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -135,7 +136,7 @@ func (v *draft) applyPolicy() {
 	if v.Err == nil && v.Unlooked != "" && !p.ReportUnlooked {
 		v.Err = &unlooked{wire.At("scan", "", wire.NoOffset, wire.ErrUnsupported.Errorf("it was not read, and it could contain a model: %s", v.Unlooked))}
 	}
-	list, all := v.Refusals(), !v.unlistedRefusals
+	list, all := v.Refusals(), !v.unlistedRefusals && !slices.ContainsFunc(v.Pickles, hasMore)
 	for i := range list {
 		if list[i].Exception = v.gate.exception(v, &list[i]); list[i].Exception == nil {
 			all = false
@@ -145,6 +146,10 @@ func (v *draft) applyPolicy() {
 		v.Ignored, v.Err = append(v.Ignored, list...), nil
 	}
 }
+
+// hasMore reports whether there are reasons against a pickle that are not listed: an exception about
+// those that are says nothing of them.
+func hasMore(p pth.Pickle) bool { return p.Report.Safe.More > 0 }
 
 // applyChanges gives findings the severities that the policy sets.
 func (v *draft) applyChanges(rules []Change) {

@@ -1,13 +1,17 @@
 package vm
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// maxNotes bounds the notes of one pickle.
+// maxNotes bounds the notes of one pickle, besides the first with each code: a policy may let the others
+// pass.
 const maxNotes = 32
 
 // note records something unusual about the current instruction.
 func (m *machine) note(code, text string) {
-	if len(m.g.notes) < maxNotes {
+	if len(m.g.notes) < maxNotes || !slices.ContainsFunc(m.g.notes, func(n Note) bool { return n.Code == code }) {
 		m.g.notes = append(m.g.notes, Note{Code: code, Off: m.g.base + int64(m.op), Text: text})
 	}
 }

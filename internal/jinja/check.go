@@ -10,7 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// MaxIssues bounds the reported issues of one template.
+// MaxIssues bounds the reported issues of one template, besides the first with each code.
 const MaxIssues = 16
 
 // maxNest bounds the nesting of brackets, of statements and of the tree: far deeper than in any
@@ -59,7 +59,7 @@ func Check(b *limits.Budget, template string) ([]Issue, error) {
 	if err := j.judge(root); err != nil {
 		return nil, err
 	}
-	if len(j.issues) == 0 {
+	if !j.has(CodeSyntax) {
 		if j.grows(root); j.err != nil {
 			return nil, j.err
 		}
@@ -73,17 +73,26 @@ func Check(b *limits.Budget, template string) ([]Issue, error) {
 	return j.issues, nil
 }
 
-// problem adds an issue, unless there is one at the same place.
+// problem adds an issue, unless it is known. The first with a code is always one: a policy may let
+// the others pass.
 func (j *judge) problem(off int, code, text string) {
-	known := slices.ContainsFunc(j.issues, func(i Issue) bool { return i.Off == off })
-	if !known && len(j.issues) < MaxIssues {
+	if j.keeps(off, code) {
 		j.issues = append(j.issues, Issue{Code: code, Off: off, Text: text})
 	}
 }
 
+func (j *judge) keeps(off int, code string) bool {
+	return !j.has(code) || len(j.issues) < MaxIssues && !slices.ContainsFunc(j.issues, func(i Issue) bool { return i.Off == off && i.Code == code })
+}
+
+// has reports whether there is an issue with a code.
+func (j *judge) has(code string) bool {
+	return slices.ContainsFunc(j.issues, func(i Issue) bool { return i.Code == code })
+}
+
 // report adds an issue in the last pass.
 func (j *judge) report(off int32, code, format string, args ...any) {
-	if j.judging && len(j.issues) < MaxIssues {
+	if j.judging && j.keeps(int(off), code) {
 		j.problem(int(off), code, fmt.Sprintf(format, args...))
 	}
 }

@@ -153,7 +153,9 @@ func (f *front) connects(line string, at int64) error {
 		switch part = strings.TrimPrefix(part, ":"); {
 		case strings.Trim(part, "-|>:?0123456789") == "" || part == "null" || part == "~":
 		case leadsOut(part) || part[0] == '.' || strings.IndexByte("*&!<", part[0]) >= 0:
-			return f.once("sidecar.index-path", tensor.Danger, priorKey, at, "diffusers loads a part of the pipeline from "+wire.Quote(part))
+			if err := f.once("sidecar.index-path", tensor.Danger, priorKey, at, "diffusers loads a part of the pipeline from "+wire.Quote(part)); err != nil {
+				return err
+			}
 		default:
 			if err := f.once(CodeUnexplained, tensor.Warning, priorKey, at, "diffusers fetches the model "+wire.Quote(part)+", with which a combined pipeline begins"); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"cmp"
 	_ "embed"
 	"maps"
 	"slices"
@@ -21,21 +22,40 @@ var keptKeys = map[string]bool{
 	"__kind__": true, "class": true, // GluonTS
 }
 
-// keep remembers a string of an object.
+// keeps reports whether the end of an object judges the current value.
+func (w *walk) keeps(key string) bool {
+	return w.inObject() && (keptKeys[key] || w.fetchKey(key) || w.isPrompt(key))
+}
+
+// keep remembers a string of an object. Of two with one name a reader may take the first, so the object
+// is judged with that before.
 func (w *walk) keep(key, text string, at int64) error {
 	f := &w.open[len(w.open)-1]
 	if _, twice := f.kept[key]; twice {
 		f.twice = key
+		if err := w.object(f); err != nil {
+			return err
+		}
+		f.key = key
 	}
 	if f.kept == nil {
 		f.kept = map[string]value{}
 	}
-	f.kept[key] = value{strings.Clone(text), at}
+	f.kept[key] = value{text: strings.Clone(text), off: at}
 	return nil
 }
 
-// object judges an object by its strings.
-func (w *walk) object(f *frame) error {
+// said notes that a library is known to read the current value, which was kept.
+func (w *walk) said(key string) {
+	f := &w.open[len(w.open)-1]
+	v := f.kept[key]
+	v.said = true
+	f.kept[key] = v
+}
+
+// object judges an object by its strings, as each library that builds something from such an object:
+// what marks it for one of them does not keep another from it.
+func (w *walk) object(f *frame) (err error) {
 	if f.kept == nil {
 		return nil
 	}
@@ -44,31 +64,34 @@ func (w *walk) object(f *frame) error {
 			outer.words = words
 		}
 	}
+	built := false
 	if _, ok := f.kept["__loader__"]; ok {
-		return w.skops(f)
+		built, err = true, cmp.Or(err, w.skops(f))
 	}
 	if _, ok := f.kept["class_name"]; ok {
-		return w.keras(f)
+		built, err = true, cmp.Or(err, w.keras(f))
 	}
 	if _, ok := f.kept["__kind__"]; ok {
-		return w.gluon(f)
+		built, err = true, cmp.Or(err, w.gluon(f))
 	}
 	if _, ok := f.kept["module"]; ok && (f.kept["type"].text == "pyref" || f.twice == "type") {
-		return w.fiddle(f)
+		built, err = true, cmp.Or(err, w.fiddle(f))
+	}
+	if err != nil {
+		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.kept)) {
 		if outer := len(w.open) - 2; key == "vocabulary" && outer >= 0 && w.open[outer].key == "config" {
 			continue // the layer around it judges this
 		}
-		if w.readsNone(f, key) {
+		v := f.kept[key]
+		if v.said || w.readsNone(f, key) {
 			continue
 		}
-		v := f.kept[key]
 		f.key = key // where it stands, and not the last member of the object
-		if is, err := w.fetches(f, key, v); is || err != nil {
-			if err != nil {
-				return err
-			}
+		if is, err := w.fetches(f, key, v); err != nil {
+			return err
+		} else if is || built {
 			continue
 		}
 		k := kept{text: v.text, size: int64(len(v.text))}
@@ -129,32 +152,31 @@ var kerasModules = []string{
 
 // keras judges what Keras builds from an object: a class or function of a module that it
 // imports for it.
-func (w *walk) keras(f *frame) error {
+func (w *walk) keras(f *frame) (err error) {
 	class, module := f.kept["class_name"], f.kept["module"]
+	where := wire.Quote(class.text)
 	if f.twice != "" {
-		return w.report("sidecar.keras-module", tensor.Danger, wire.Quote(class.text), class.off, f.ambiguous())
+		err = cmp.Or(err, w.report("sidecar.keras-module", tensor.Danger, where, class.off, f.ambiguous()))
 	}
 	if f.words.text != "" {
-		return w.report("sidecar.keras-file", tensor.Danger, wire.Quote(class.text), f.words.off, "Keras opens "+wire.Quote(f.words.text)+" for the words of a layer")
+		err = cmp.Or(err, w.report("sidecar.keras-file", tensor.Danger, where, f.words.off, "Keras opens "+wire.Quote(f.words.text)+" for the words of a layer"))
 	}
 	if why := kerasCode[class.text]; why != "" {
-		return w.report("sidecar.keras-code", tensor.Danger, wire.Quote(class.text), class.off, "the class "+wire.Quote(class.text)+" "+why)
-	}
-	if module.text == "" && strings.ContainsAny(class.text, ".>/") {
-		return w.report("sidecar.keras-module", tensor.Danger, wire.Quote(class.text), class.off, "Keras looks up "+wire.Quote(class.text)+" without a module that says where it is from")
-	}
-	if module.text == "" && !kerasNames()[class.text] {
-		return w.once(CodeUnexplained, tensor.Warning, wire.Quote(class.text), class.off, "Keras 2 and 3 have no class "+wire.Quote(class.text)+", and no module says where it is from: it is what the program that loads the model has under this name")
+		err = cmp.Or(err, w.report("sidecar.keras-code", tensor.Danger, where, class.off, "the class "+where+" "+why))
+	} else if module.text == "" && strings.ContainsAny(class.text, ".>/") {
+		err = cmp.Or(err, w.report("sidecar.keras-module", tensor.Danger, where, class.off, "Keras looks up "+where+" without a module that says where it is from"))
+	} else if module.text == "" && !kerasNames()[class.text] {
+		err = cmp.Or(err, w.once(CodeUnexplained, tensor.Warning, where, class.off, "Keras 2 and 3 have no class "+where+", and no module says where it is from: it is what the program that loads the model has under this name"))
 	}
 	if module.text == "" || inModules(kerasModules, module.text) {
-		return nil
+		return err
 	}
 	name := class.text
 	if fn := f.kept["config"]; name == "function" && fn.text != "" {
 		name = fn.text
 	}
-	return w.report("sidecar.keras-module", tensor.Danger, wire.Quote(name), module.off,
-		"Keras imports the module "+wire.Quote(module.text)+" for "+wire.Quote(name)+": no part of what builds layers of numbers")
+	return cmp.Or(err, w.report("sidecar.keras-module", tensor.Danger, wire.Quote(name), module.off,
+		"Keras imports the module "+wire.Quote(module.text)+" for "+wire.Quote(name)+": no part of what builds layers of numbers"))
 }
 
 func inModules(list []string, name string) bool {
@@ -187,17 +209,19 @@ var skopsBuiltins = map[string]bool{
 // skops judges a node of a skops file.
 func (w *walk) skops(f *frame) error {
 	loader, module, class := f.kept["__loader__"], f.kept["__module__"], f.kept["__class__"]
-	switch {
-	case f.twice != "":
-		return w.report("sidecar.skops-node", tensor.Danger, wire.Quote(class.text), loader.off, f.ambiguous())
-	case !skopsLoaders[loader.text]:
-		return w.report("sidecar.skops-node", tensor.Danger, wire.Quote(loader.text), loader.off,
-			"a node "+wire.Quote(loader.text)+" makes skops look up what is called "+wire.Quote(module.text+"."+class.text)+": no data")
-	case module.text == "builtins" && skopsBuiltins[class.text], inModules(skopsModules, module.text):
-		return nil
+	var err error
+	if f.twice != "" {
+		err = cmp.Or(err, w.report("sidecar.skops-node", tensor.Danger, wire.Quote(class.text), loader.off, f.ambiguous()))
 	}
-	return w.report("sidecar.skops-type", tensor.Danger, wire.Quote(class.text), module.off,
-		"skops imports "+wire.Quote(module.text+"."+class.text)+": no type of numpy, scipy or scikit-learn")
+	if !skopsLoaders[loader.text] {
+		err = cmp.Or(err, w.report("sidecar.skops-node", tensor.Danger, wire.Quote(loader.text), loader.off,
+			"a node "+wire.Quote(loader.text)+" makes skops look up what is called "+wire.Quote(module.text+"."+class.text)+": no data"))
+	}
+	if module.text == "builtins" && skopsBuiltins[class.text] || inModules(skopsModules, module.text) {
+		return err
+	}
+	return cmp.Or(err, w.report("sidecar.skops-type", tensor.Danger, wire.Quote(class.text), module.off,
+		"skops imports "+wire.Quote(module.text+"."+class.text)+": no type of numpy, scipy or scikit-learn"))
 }
 
 // handlers are TorchServe's own handlers.

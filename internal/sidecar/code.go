@@ -3,7 +3,6 @@ package sidecar
 import (
 	"io"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -86,33 +85,25 @@ func (r *reader) codeBeside() error {
 	}
 	what := r.code(base, ext)
 	folder := r.inFolder(1)
-	shadowed, err := r.shadows()
+	if base == "modelfile" || strings.HasPrefix(base, "modelfile.") || ext == ".modelfile" {
+		return r.modelfile()
+	}
+	who, err := r.runner(base, ext, folder)
+	if err == nil && who != "" {
+		err = r.report(codeHandler, tensor.Danger, "", 0, who)
+	}
 	if err != nil {
 		return err
 	}
-	module, isModule := moduleTexts[base]
-	switch runs, is := runNames[base]; {
-	case is:
-		return r.report(codeHandler, tensor.Danger, "", 0, runs)
-	case shadowed != "":
-		return r.report(codeHandler, tensor.Danger, "", 0, "Python imports this file in place of the module "+shadowed+", where it is started in the folder")
-	case base == "entry_points.txt" && isPackage(folder):
-		return r.report(codeHandler, tensor.Danger, "", 0, "Python takes this for the entry points of an installed package, where it is started beside the folder: PyTorch loads and calls what [torch.backends] names, as soon as it is imported")
-	case isModule:
+	if module, is := moduleTexts[base]; is {
 		return r.named(func(text string) bool { return module.modules()[text] }, module.who)
+	}
+	switch {
 	case base == "latest":
 		return r.named(func(text string) bool { return !leaves(text) }, "DeepSpeed loads the checkpoint from the folder ")
 	case ext == ".dir" && r.t.Beside != nil && r.t.Beside(strings.TrimSuffix(r.t.Name[strings.LastIndexAny(r.t.Name, "/!")+1:], r.t.Name[len(r.t.Name)-4:])+".dat"):
 		return r.report("sidecar.pickle", tensor.Danger, "", 0, "shelve unpickles what lies at the places of this list, in the file beside it")
-	case base == "modelfile" || strings.HasPrefix(base, "modelfile.") || ext == ".modelfile":
-		return r.modelfile()
-	case ext == ".pth":
-		return r.report(codeHandler, tensor.Danger, "", 0, "Python runs the lines of this text that begin with import, where its folder is one for packages")
-	case folder == "code" && base != "inference.py" && (ext == ".py" || base == "requirements.txt"):
-		return r.report(codeHandler, tensor.Danger, "", 0, "containers of SageMaker run or install what lies in the folder code of a model")
-	case ext == ".py" && folder != "" && strings.TrimSuffix(base, ".py") == folder:
-		return r.report(codeHandler, tensor.Danger, "", 0, "evaluate.load and datasets.load_dataset run the file of a folder that has its name")
-	case what == "", r.runs(): // said already what runs it
+	case what == "":
 		return nil
 	}
 	if err := r.report(CodeCode, tensor.Warning, "", 0, "it is "+what+": whoever runs, installs or builds it trusts its author"); err != nil {
@@ -126,6 +117,28 @@ func (r *reader) codeBeside() error {
 		return r.installs()
 	}
 	return nil
+}
+
+// runner says what runs a file for its name and its place, "" for nothing.
+func (r *reader) runner(base, ext, folder string) (string, error) {
+	shadowed, err := r.shadows()
+	switch runs := runNames[base]; {
+	case err != nil:
+		return "", err
+	case runs != "":
+		return runs, nil
+	case shadowed != "":
+		return "Python imports this file in place of the module " + shadowed + ", where it is started in the folder", nil
+	case base == "entry_points.txt" && isPackage(folder):
+		return "Python takes this for the entry points of an installed package, where it is started beside the folder: PyTorch loads and calls what [torch.backends] names, as soon as it is imported", nil
+	case ext == ".pth":
+		return "Python runs the lines of this text that begin with import, where its folder is one for packages", nil
+	case folder == "code" && base != "inference.py" && (ext == ".py" || base == "requirements.txt"):
+		return "containers of SageMaker run or install what lies in the folder code of a model", nil
+	case ext == ".py" && folder != "" && strings.TrimSuffix(base, ".py") == folder:
+		return "evaluate.load and datasets.load_dataset run the file of a folder that has its name", nil
+	}
+	return "", nil
 }
 
 // isPackage reports whether importlib.metadata takes a folder of this name for an installed package.
@@ -191,11 +204,6 @@ func isOwnedElsewhere(text string) bool {
 		return false
 	}
 	return !strings.HasSuffix(text, "/")
-}
-
-// runs reports whether it was said what runs the file.
-func (r *reader) runs() bool {
-	return slices.ContainsFunc(r.found.All(), func(f tensor.Finding) bool { return f.Code == codeHandler || f.Code == "sidecar.auto-map" })
 }
 
 // maxSmall is longer than any of the files that are read whole.

@@ -170,7 +170,7 @@ func isPacked(text string) bool {
 // unexplained judges the text of a member that nothing else explained.
 func (w *walk) unexplained(key string, k *kept, at int64) error {
 	base := w.file
-	if dataTexts[base] || base == "strings.json" && w.kinds&kindOf("spaCy") != 0 || libraries()[k.text] || w.dangerous() || strings.HasSuffix(base, ".index.json") || w.overwritten(base, key) {
+	if dataTexts[base] || base == "strings.json" && w.kinds&kindOf("spaCy") != 0 || libraries()[k.text] || strings.HasSuffix(base, ".index.json") || w.overwritten(base, key) {
 		return nil
 	}
 	if couldName(k) == "" {
@@ -200,9 +200,6 @@ func isOfPython(text string) bool {
 // its library reads, elsewhere a warning, which the profiles upload and strict refuse.
 func (r *reader) couldBe(key string, p place, k *kept, at int64) error {
 	s := r.known
-	if s == nil && r.said[CodeUnexplained] && !imported()[strings.ToLower(key)] {
-		return nil
-	}
 	what := couldName(k)
 	if what == "" || r.isInterpolation(k.text) {
 		return nil
@@ -250,7 +247,7 @@ func isShown(key string) bool { return shown()[key] }
 // values of the key before it: elements of a list, members in brackets, the rest of a text.
 func (r *reader) assigned(line string, at int64) error {
 	ofKind := r.known != nil
-	if line == "" || r.dangerous() || codeNames[r.file] != "" || r.said[CodeUnexplained] && !ofKind && !strings.Contains(line, ".") {
+	if line == "" || codeNames[r.file] != "" {
 		return nil
 	}
 	if mark := strings.IndexAny(line, ":="); namesNothing(line) && !strings.Contains(line[:max(mark, 0)], "[") {
@@ -424,15 +421,22 @@ func (r *reader) setting(line string, at int64) error {
 	if key, _ := pair(line); key != hydraKey && isKeyOf(unescaped(line), hydraKey) {
 		return r.once("sidecar.target", tensor.Danger, hydraKey, at, "the name stands where it is not a plain key with a value behind it")
 	}
-	switch key, value := pair(line); {
-	case value == "":
+	key, value := pair(line)
+	if value == "" {
 		return nil
-	case key == hydraKey:
-		return r.target(value, at)
-	case key == "trust_remote_code" && !isFalse(strings.ToLower(value)):
-		return r.trusts(at)
-	case isReach(value) && !r.dangerous():
-		return r.report(codeImport, tensor.Danger, wire.Quote(key), at, "a library that looks up what this names imports "+wire.Quote(value))
+	}
+	judged, err := false, error(nil)
+	if key == hydraKey {
+		judged, err = true, r.target(value, at)
+	}
+	if key == "trust_remote_code" && !isFalse(strings.ToLower(value)) {
+		judged, err = true, cmp.Or(err, r.trusts(at))
+	}
+	if isReach(value) {
+		judged, err = true, cmp.Or(err, r.report(codeImport, tensor.Danger, wire.Quote(key), at, "a library that looks up what this names imports "+wire.Quote(value)))
+	}
+	if judged || err != nil {
+		return err
 	}
 	return r.assigned(line, at)
 }

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/folder"
@@ -64,39 +65,39 @@ var (
 	kernel     = importer{"transformers downloads and runs the kernel", func(string) bool { return false }}
 )
 
-// imports judges a string by what libraries do with it. A string longer than any name
+// imports judges a string by what libraries do with it, and reports whether one of them is known to read it. A string longer than any name
 // counts as one with dots and slashes.
-func (w *walk) imports(key string, k *kept, at int64) error {
+func (w *walk) imports(key string, k *kept, at int64) (bool, error) {
 	file, text := w.file, k.text
 	dots, slashes := k.isCut() || strings.Contains(text, "."), k.isCut() || strings.Contains(text, "/")
 	switch {
 	case file == "modules.json" && key == "type",
 		key == "tokenizer_class" && dots,
 		(file == "router_config.json" || file == "config.json") && w.below("types") && dots:
-		return w.importOf(embedder, key, text, at)
+		return true, w.importOf(embedder, key, text, at)
 	case dots && (key == "activation_function" || key == "activation_fn" || key == "sbert_ce_default_activation_function"):
-		return w.importOf(activation, key, text, at)
+		return true, w.importOf(activation, key, text, at)
 	case key == "parent_library" && w.below("auto_mapping"):
-		return w.importOf(parent, key, text, at)
+		return true, w.importOf(parent, key, text, at)
 	case key == "megatron_core":
-		return w.importOf(megatron, key, text, at)
+		return true, w.importOf(megatron, key, text, at)
 	case key == "model_file" && isCode(text):
-		return w.report(codeImport, tensor.Danger, key, at, "mlx-lm before 0.32 runs "+wire.Quote(text))
+		return true, w.report(codeImport, tensor.Danger, key, at, "mlx-lm before 0.32 runs "+wire.Quote(text))
 	case key == "transformers_weights" && leaves(text):
-		return w.once("sidecar.index-path", tensor.Danger, "", at, "transformers reads the weights from "+wire.Quote(text))
+		return true, w.once("sidecar.index-path", tensor.Danger, "", at, "transformers reads the weights from "+wire.Quote(text))
 	case w.isComponents() && w.isComponent():
-		return w.component(text, at)
+		return true, w.component(text, at)
 	case slashes && w.chooses():
 		if strings.HasSuffix(key, "_internal") {
-			return w.reportCase("attention", codeImport, key, at, "transformers downloads and runs "+wire.Quote(text)+", without being told to trust it")
+			return true, w.reportCase("attention", codeImport, key, at, "transformers downloads and runs "+wire.Quote(text)+", without being told to trust it")
 		}
 		_, name, paged := strings.Cut(text, "|")
 		if !paged {
 			name = text
 		}
-		return w.importOf(kernel, key, name, at)
+		return true, w.importOf(kernel, key, name, at)
 	}
-	return w.names(key, k, at)
+	return false, nil
 }
 
 // chooses reports whether the current value is below a member that chooses an implementation.
@@ -109,65 +110,81 @@ func (w *walk) chooses() bool {
 	return false
 }
 
-// names judges a value by its key, for any library.
-func (w *walk) names(key string, k *kept, at int64) error {
+// names judges a value by its key, for any library, and reports whether one of them is known to read
+// it. Each of them is asked: a policy may lower what it makes of the value, and not what another does.
+func (w *walk) names(key string, k *kept, at int64) (is bool, err error) {
 	file, text := w.file, k.text
-	switch {
-	case isObeyed(key, text):
-		return w.obeyed(key, text, at)
-	case file == "modules.json" && key == "path" && text != "" && leaves(text), (key == "checkpoint_path" || w.below("file_path_metas")) && text != "" && leaves(text):
-		return w.once("sidecar.index-path", tensor.Danger, key, at, "its loader opens "+wire.Quote(text))
-	case vocabularies[key] && leadsOut(text):
-		return w.once("sidecar.index-path", tensor.Danger, key, at, "its loader reads a vocabulary from "+wire.Quote(text))
-	case (file == "special_tokens_map.json" || file == "tokenizer_config.json" && !origins[key] || w.below("tokenizer_args") || w.below("tokenizer_kwargs")) && strings.HasSuffix(key, "_file") && leadsOut(text):
-		return w.once("sidecar.index-path", tensor.Danger, key, at, "transformers hands it to the tokenizer, which reads "+wire.Quote(text))
-	case key == "filename" && file == "genai_config.json" && leadsOut(text):
-		return w.once("sidecar.index-path", tensor.Danger, key, at, "ONNX Runtime GenAI reads a model from "+wire.Quote(text))
-	case key == "class" && strings.HasPrefix(file, "policy_") && strings.HasSuffix(file, "processor.json"):
-		return w.importOf(robot, key, text, at)
-	case origins[key] && leadsOut(text) && !w.overwritten(file, key):
-		return w.once("sidecar.index-path", tensor.Warning, key, at, "transformers writes places of its own machine here, and some loaders read "+wire.Quote(text))
-	case key == "spacy_model":
-		return w.importOf(grammarian, key, text, at)
-	case key == "object_constructor" && !index.ok(text):
-		return w.importOf(index, key, text, at)
-	case file == "model-settings.json" && key == "implementation":
-		return w.importOf(server, key, text, at)
-	case key == "characters_class" || key == "tokenizer_class" && w.below("characters"):
-		return w.importOf(speech, key, text, at)
-	case isZarr(file) && (key == "id" || key == "name") && (text == "pickle" || text == "numcodecs.pickle"):
-		return w.once("sidecar.pickle", tensor.Danger, key, at, "zarr unpickles the chunks of this array")
-	case w.below("custom_imports") && w.below("imports"):
-		return w.importOf(engine, "custom_imports", text, at)
-	case w.below("weightsManifest") && w.below("paths") && leaves(text):
-		return w.once("sidecar.index-path", tensor.Danger, "weightsManifest", at, "TensorFlow.js reads weights from "+wire.Quote(text))
-	case file == "configuration.json" && w.below("plugins"):
-		return w.once(codeImport, tensor.Danger, "plugins", at, "ModelScope installs and imports "+wire.Quote(text)+", older versions without being asked")
-	case key == "value" && (w.below("externalData") || w.below("external_data")):
-		return w.externalData(text)
-	case key == "impl" && w.below("custom_pipelines"):
-		return w.autoMap(text, at)
-	case (key == "target" || key == "class_path") && callsCode(text):
-		return w.report("sidecar.target", tensor.Danger, key, at, "loaders of configurations call "+wire.Quote(text)+" with arguments of the file")
-	case w.inObject() && key != "content" && k.dotted && isReach(text) && !w.dangerous():
-		return w.report(codeImport, tensor.Danger, wire.Quote(key), at, "a library that looks up what this names imports "+wire.Quote(text))
-	case w.inObject() && isLibrary(key, k):
-		return w.report("sidecar.library", tensor.Danger, wire.Quote(key), at, "a runtime such as ONNX Runtime loads the library "+wire.Quote(text))
+	if isObeyed(key, text) {
+		is, err = true, cmp.Or(err, w.obeyed(key, text, at))
 	}
-	if len(w.open) > 0 && w.open[len(w.open)-1].list {
-		for i := len(w.open) - 1; i >= 0 && w.open[i].list; i-- {
-			if i > 0 && !w.open[i-1].list {
-				key = w.open[i-1].key
-			}
-		}
+	if who := w.leadsOut(key, text); who != "" {
+		is, err = true, cmp.Or(err, w.once("sidecar.index-path", tensor.Danger, key, at, who+" "+wire.Quote(text)))
 	}
-	if w.inObject() && (keptKeys[key] || w.fetchKey(key) || w.isPrompt(key)) {
-		return w.keep(key, text, at) // the end of the object judges it
+	if key == "class" && strings.HasPrefix(file, "policy_") && strings.HasSuffix(file, "processor.json") {
+		is, err = true, cmp.Or(err, w.importOf(robot, key, text, at))
+	}
+	if origins[key] && leadsOut(text) && !w.overwritten(file, key) {
+		is, err = true, cmp.Or(err, w.once("sidecar.index-path", tensor.Warning, key, at, "transformers writes places of its own machine here, and some loaders read "+wire.Quote(text)))
+	}
+	if key == "spacy_model" {
+		is, err = true, cmp.Or(err, w.importOf(grammarian, key, text, at))
+	}
+	if key == "object_constructor" && !index.ok(text) {
+		is, err = true, cmp.Or(err, w.importOf(index, key, text, at))
+	}
+	if file == "model-settings.json" && key == "implementation" {
+		is, err = true, cmp.Or(err, w.importOf(server, key, text, at))
+	}
+	if key == "characters_class" || key == "tokenizer_class" && w.below("characters") {
+		is, err = true, cmp.Or(err, w.importOf(speech, key, text, at))
+	}
+	if isZarr(file) && (key == "id" || key == "name") && (text == "pickle" || text == "numcodecs.pickle") {
+		is, err = true, cmp.Or(err, w.once("sidecar.pickle", tensor.Danger, key, at, "zarr unpickles the chunks of this array"))
+	}
+	if w.below("custom_imports") && w.below("imports") {
+		is, err = true, cmp.Or(err, w.importOf(engine, "custom_imports", text, at))
+	}
+	if w.below("weightsManifest") && w.below("paths") && leaves(text) {
+		is, err = true, cmp.Or(err, w.once("sidecar.index-path", tensor.Danger, "weightsManifest", at, "TensorFlow.js reads weights from "+wire.Quote(text)))
+	}
+	if file == "configuration.json" && w.below("plugins") {
+		is, err = true, cmp.Or(err, w.once(codeImport, tensor.Danger, "plugins", at, "ModelScope installs and imports "+wire.Quote(text)+", older versions without being asked"))
+	}
+	if key == "value" && (w.below("externalData") || w.below("external_data")) {
+		is, err = true, cmp.Or(err, w.externalData(text))
+	}
+	if key == "impl" && w.below("custom_pipelines") {
+		is, err = true, cmp.Or(err, w.autoMap(text, at))
+	}
+	if (key == "target" || key == "class_path") && callsCode(text) {
+		is, err = true, cmp.Or(err, w.report("sidecar.target", tensor.Danger, key, at, "loaders of configurations call "+wire.Quote(text)+" with arguments of the file"))
+	}
+	if w.inObject() && key != "content" && k.dotted && isReach(text) {
+		is, err = true, cmp.Or(err, w.report(codeImport, tensor.Danger, wire.Quote(key), at, "a library that looks up what this names imports "+wire.Quote(text)))
+	}
+	if w.inObject() && isLibrary(key, k) {
+		is, err = true, cmp.Or(err, w.report("sidecar.library", tensor.Danger, wire.Quote(key), at, "a runtime such as ONNX Runtime loads the library "+wire.Quote(text)))
 	}
 	if who := w.fetchesWord(key); who != "" && isHubWord(k) && !(key == "hf_model_name" && isOpenClip(text)) {
-		return w.once(CodeUnexplained, tensor.Warning, wire.Quote(key), at, who+" fetches the model "+wire.Quote(text)+", or takes a folder of this name where it runs")
+		is, err = true, cmp.Or(err, w.once(CodeUnexplained, tensor.Warning, wire.Quote(key), at, who+" fetches the model "+wire.Quote(text)+", or takes a folder of this name where it runs"))
 	}
-	return w.unexplained(key, k, at)
+	return is, err
+}
+
+// leadsOut says what reads a file by a member whose text leads out of the folder, "" for nothing.
+func (w *walk) leadsOut(key, text string) string {
+	file := w.file
+	switch {
+	case (file == "modules.json" && key == "path" || key == "checkpoint_path" || w.below("file_path_metas")) && text != "" && leaves(text):
+		return "its loader opens"
+	case vocabularies[key] && leadsOut(text):
+		return "its loader reads a vocabulary from"
+	case (file == "special_tokens_map.json" || file == "tokenizer_config.json" && !origins[key] || w.below("tokenizer_args") || w.below("tokenizer_kwargs")) && strings.HasSuffix(key, "_file") && leadsOut(text):
+		return "transformers hands it to the tokenizer, which reads"
+	case key == "filename" && file == "genai_config.json" && leadsOut(text):
+		return "ONNX Runtime GenAI reads a model from"
+	}
+	return ""
 }
 
 // vocabularies are members by which a tokenizer finds its files if its folder has none, and
@@ -240,7 +257,7 @@ func (w *walk) member(name string) error {
 		return w.once(codeImport, tensor.Danger, name, w.off, "jsonpickle imports and calls what its members name")
 	case name == ":serialized:":
 		return w.once("sidecar.pickle", tensor.Danger, name, w.off, "Stable-Baselines3 unpickles what is kept here in base64")
-	case len(w.open) == 4 && w.open[2].key == "type_hint" && w.isComponents() && !w.dangerous():
+	case len(w.open) == 4 && w.open[2].key == "type_hint" && w.isComponents():
 		return w.report(codeImport, tensor.Danger, "type_hint", w.off, component.who+" "+wire.Quote(name))
 	}
 	return nil

@@ -20,14 +20,20 @@ func (r *reader) installs() error {
 				text = text[:marker]
 			}
 			if strings.Contains(text, "index-url") || isElsewhere(text, strings.HasSuffix(r.file, ".txt")) {
-				return r.report(codeHandler, tensor.Danger, "", 0, "pip takes packages from elsewhere because of "+wire.Quote(text))
+				if err := r.report(codeHandler, tensor.Danger, "", 0, "pip takes packages from elsewhere because of "+wire.Quote(text)); err != nil {
+					return err
+				}
 			}
 			if strings.ContainsAny(text, shellMarks) {
-				return r.reportCase(shellOf[r.file], codeHandler, "", 0, "what installs this gave "+wire.Quote(text)+" to a shell, in some versions")
+				if err := r.reportCase(shellOf[r.file], codeHandler, "", 0, "what installs this gave "+wire.Quote(text)+" to a shell, in some versions"); err != nil {
+					return err
+				}
 			}
 			for _, key := range [...]string{"setup_script", "dockerfile_template", "system_packages", "base_image"} {
 				if strings.HasPrefix(r.file, "bento") && strings.Contains(text, key) && !strings.HasSuffix(text, "null") && !strings.HasSuffix(text, "[]") {
-					return r.reportCase(imageOf[key], codeHandler, key, 0, "BentoML builds an image by "+wire.Quote(text)+", some versions in a shell")
+					if err := r.reportCase(imageOf[key], codeHandler, key, 0, "BentoML builds an image by "+wire.Quote(text)+", some versions in a shell"); err != nil {
+						return err
+					}
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"strings"
@@ -28,6 +29,7 @@ type frame struct {
 type value struct {
 	text string
 	off  int64
+	said bool // a library is known to read it
 }
 
 // A walk reads one JSON text.
@@ -327,32 +329,78 @@ func (w *walk) str() error {
 	if err != nil {
 		return err
 	}
-	text := k.text
-	switch {
-	case template && k.size > maxTemplate:
-		return longTemplate(k.size)
-	case template:
+	judged := false
+	if template {
+		if k.size > maxTemplate {
+			return longTemplate(k.size)
+		}
 		if k.lone {
 			if err := w.report(CodeTemplate+jinja.CodeSyntax, tensor.Danger, key, at, "the chat template has half of a surrogate pair, which not all readers of JSON take alike"); err != nil {
 				return err
 			}
 		}
-		return w.template("chat_template", text, at, false)
-	case text != "" && (key == "trust_remote_code" || key == "allow_remote"):
-		return w.obey(key, at)
-	case w.below("weight_map") && leaves(text):
-		return w.once("sidecar.index-path", tensor.Danger, "", at, "its loader reads a shard from "+wire.Quote(text))
-	case w.below("auto_map"):
-		return w.autoMap(text, at)
-	case w.isManifest():
-		return w.manifest(key, text, at)
-	case key == hydraKey:
-		return w.target(text, at)
+		if err := w.template("chat_template", k.text, at, false); err != nil || strings.Contains(k.text, "{") {
+			return err
+		}
+		judged = true // but the member may be of another library, which has its object here
+		k.text = k.text[:min(len(k.text), maxText)]
 	}
-	if is, err := w.expression(key, &k, at); is || err != nil {
+	return w.judge(key, &k, at, judged)
+}
+
+// judge judges a string that is no template by each of its readers: what one of them makes of it
+// says nothing about another.
+func (w *walk) judge(key string, k *kept, at int64, judged bool) error {
+	text, keeps := k.text, w.keeps(key)
+	if keeps {
+		if err := w.keep(key, text, at); err != nil {
+			return err
+		}
+	}
+	var err error
+	if text != "" && (key == "trust_remote_code" || key == "allow_remote") {
+		judged, err = true, cmp.Or(err, w.obey(key, at))
+	}
+	if w.below("weight_map") && leaves(text) {
+		judged, err = true, cmp.Or(err, w.once("sidecar.index-path", tensor.Danger, "", at, "its loader reads a shard from "+wire.Quote(text)))
+	}
+	if w.below("auto_map") {
+		judged, err = true, cmp.Or(err, w.autoMap(text, at))
+	}
+	if w.isManifest() {
+		judged, err = true, cmp.Or(err, w.manifest(key, text, at))
+	}
+	if key == hydraKey {
+		judged, err = true, cmp.Or(err, w.target(text, at))
+	}
+	if err != nil {
 		return err
 	}
-	return w.imports(key, &k, at)
+	for _, by := range [...]func(string, *kept, int64) (bool, error){w.expression, w.imports, w.names} {
+		is, err := by(key, k, at)
+		if err != nil {
+			return err
+		}
+		judged = judged || is
+	}
+	switch {
+	case judged && keeps:
+		w.said(key)
+	case keeps: // the end of the object judges it
+	case !judged:
+		return w.unexplained(w.listed(key), k, at)
+	}
+	return nil
+}
+
+// listed returns the key of the list in which the current value stands.
+func (w *walk) listed(key string) string {
+	for i := len(w.open) - 1; i > 0 && w.open[i].list; i-- {
+		if !w.open[i-1].list {
+			return w.open[i-1].key
+		}
+	}
+	return key
 }
 
 // isManifest reports whether TorchServe reads what it runs from the text.
@@ -369,9 +417,6 @@ func (r *reader) trusts(at int64) error {
 
 // autoMap judges a class of the repository's own code, or of another's.
 func (w *walk) autoMap(text string, at int64) error {
-	if w.has("sidecar.auto-map", "") {
-		return nil
-	}
 	repo, module := "", text
 	for i := 0; i+1 < len(text); i++ {
 		if text[i:i+2] == "--" {

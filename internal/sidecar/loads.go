@@ -149,9 +149,6 @@ func (l *lines) mlflow(line string, most int) error {
 	hides := plain != line
 	l.source.revised = l.source.revised || strings.Contains(plain, sourceRevision) || strings.Contains(line, sourceRevision)
 	for _, k := range mlflowKeys {
-		if l.said[codeImport] {
-			return nil
-		}
 		if k.key == sourceModel && l.isSource(line) {
 			continue
 		}

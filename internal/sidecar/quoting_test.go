@@ -20,11 +20,11 @@ func TestCommentsAreOutsideOfQuotes(t *testing.T) {
 		{"h.yaml", "a: |\n  it's \"\nb: {c: \"x\n  # z\", d: !apply:os.system [id]}\n", target},
 		{"h.yaml", "a: x # it's \"\nb: {c: \"x\n  # z\", d: !apply:os.system [id]}\n", target},
 		{"h.yaml", "a: {b: \"x\n  # z\", c: !!python/name:os.system x}\n", tag},
-		{"h.yaml", "{b: \"x\n  # z\", model: {_target_: os.mkdir, path: x}}\n", target},
+		{"h.yaml", "{b: \"x\n  # z\", model: {_target_: os.mkdir, path: x}}\n", target + " sidecar.import"},
 		{"h.yaml", "{b: \"x\n  # z\", trust_remote_code: true}\n", "sidecar.trust-remote-code"},
 		{"h.yaml", "{b: \"x\n  # z\", activation: \"__import__('os').system('id')\"}\n", "sidecar.expression"},
 		{"h.yaml", "activation: |-\n  [x, \"\"\"\n  # \"\"\", f()]\n", "sidecar.expression"},
-		{"h.yaml", "a: b\\\n_target_: os.system\n", target}, // no quotes: the backslash joins nothing
+		{"h.yaml", "a: b\\\n_target_: os.system\n", target + " sidecar.import"}, // no quotes: the backslash joins nothing
 		{"h.yaml", "file_path_metas: {a: \"x\n# y\", b: /etc/passwd}\n", "sidecar.index-path"},
 		{"h.yaml", "file_path_metas: {a: b,\nc: /etc/passwd}\n", "sidecar.index-path"},
 		{"m/MLmodel", "flavors:\n  python_function: {b: \"x\n  # z\", loader_module: evilmod, code: src}\n", "sidecar.import"},
@@ -36,7 +36,7 @@ func TestCommentsAreOutsideOfQuotes(t *testing.T) {
 		{"h.yaml", "a: {name: yaml.unsafe_load}\n", "sidecar.import"},
 		{"c.toml", "a = {b = \"\"\"\n# \"\"\", _target_ = \"os.system\"}\n", target},
 		{"c.toml", "a = {b = '''\n# ''', _target_ = \"os.system\"}\n", target},
-		{"c.toml", "a = \"\"\"\n# \"\"\"\n_target_ = \"os.system\"\n", target},
+		{"c.toml", "a = \"\"\"\n# \"\"\"\n_target_ = \"os.system\"\n", target + " sidecar.import"},
 
 		{"h.yaml", "a: 'x' # _target_: os.system\n", ""},
 		{"h.yaml", "# it's \"\n# _target_: os.system\na: it's # _target_: os.system\n", ""},

@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// maxFound bounds the findings about one text.
-	maxFound = 64
 	// maxTemplate is the longest template that is searched.
 	maxTemplate = 4 << 20
 	// largeTemplate is longer than any honest template: the longest of 71 published ones
@@ -116,7 +114,8 @@ func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 	if err := r.noKind(); err != nil {
 		return nil, wire.At(format, "", r.off, err)
 	}
-	return r.found.All(), nil
+	found, err := r.found.all(b)
+	return found, wire.At(format, "", r.off, err)
 }
 
 // begin returns to the beginning of the text.
@@ -139,11 +138,10 @@ type reader struct {
 	in     *bufio.Reader
 	off    int64 // offset of the next byte
 	steps  limits.Steps
-	found  tensor.Findings
-	key    string          // the last one of YAML, TOML or INI,
-	keyed  string          // or a later line of which it is, if that has one
-	opened bool            // the text has members
-	said   map[string]bool // codes that are reported once per file
+	found  told
+	key    string // the last one of YAML, TOML or INI,
+	keyed  string // or a later line of which it is, if that has one
+	opened bool   // the text has members
 }
 
 // newReader returns a reader of a text, before its beginning.
@@ -179,55 +177,21 @@ func leaves(path string) bool {
 	return len(path) >= maxText || !tensor.IsLocal(path) || strings.ContainsAny(path, `\:`)
 }
 
-// report adds a finding, up to the maximum for a file, beyond which the first danger is
-// still told.
+// report adds a finding.
 func (r *reader) report(code string, s tensor.Severity, where string, off int64, text string) error {
-	if len(r.found.All()) >= maxFound && (s != tensor.Danger || r.has(code, "")) {
-		return nil
-	}
-	return r.found.Add(r.b, format, tensor.Finding{Code: code, Severity: s, Where: where, Off: off, Text: text})
+	return r.found.add(r.b, tensor.Finding{Code: code, Severity: s, Where: where, Off: off, Text: text})
 }
 
 // reportCase is report for danger of which libraries and versions are known.
 func (r *reader) reportCase(of, code, where string, off int64, text string) error {
-	if len(r.found.All()) >= maxFound && r.has(code, of) {
-		return nil
-	}
-	return r.found.Add(r.b, format, tensor.Finding{Code: code, Severity: tensor.Danger, Where: where, Off: off, Text: text, Case: of})
+	return r.found.add(r.b, tensor.Finding{Code: code, Severity: tensor.Danger, Where: where, Off: off, Text: text, Case: of})
 }
 
-// dangerous reports whether enough was found to refuse the text under any policy about libraries: what
-// only some libraries obey may be made a note, and then it hides nothing else.
-func (r *reader) dangerous() bool {
-	for _, f := range r.found.All() {
-		if f.Severity == tensor.Danger && f.Case == "" && f.Code != "sidecar.trust-remote-code" && f.Code != "sidecar.auto-map" {
-			return true
-		}
-	}
-	return false
-}
-
-// has reports whether a danger of this rule and case was found.
-func (r *reader) has(code, of string) bool {
-	for _, f := range r.found.All() {
-		if f.Severity == tensor.Danger && f.Code == code && f.Case == of {
-			return true
-		}
-	}
-	return false
-}
-
-// once is report for codes that are reported once per file, or once more as danger.
+// once is report for what is said once of each place.
 func (r *reader) once(code string, s tensor.Severity, where string, off int64, text string) error {
-	if s == tensor.Danger && r.said[code] && !r.has(code, "") {
-		return r.report(code, s, where, off, text)
-	}
-	if r.said[code] {
+	one := tensor.Finding{Code: code, Severity: s, Where: where, Off: off, Text: text}
+	if r.found.has(func(f *tensor.Finding) bool { return f.Where == where && covers(f, &one) }) {
 		return nil
 	}
-	if r.said == nil {
-		r.said = map[string]bool{}
-	}
-	r.said[code] = true
-	return r.report(code, s, where, off, text)
+	return r.found.add(r.b, one)
 }

@@ -1,6 +1,7 @@
 package sidecar_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,36 +46,36 @@ func TestTextsThatAskForMoreThanText(t *testing.T) {
 		{"config.json", `{"auto_map": {"AutoTokenizer": ["evil/repo--tok.Tok", null]}}`, "sidecar.auto-map"},
 		{"config.json", `{"trust_remote_code": true}`, "sidecar.trust-remote-code"},
 		{"config.json", `{"trust_remote_code": false, "model_type": "llama"}`, ""},
-		{"model.yaml", "encoder:\n  _target_: os.system\n  command: id\n", "sidecar.target"},
-		{"model.yaml", "a: {'_target_': \"os.system\", b: 1}\n", "sidecar.target"},
-		{"model.yaml", "\"\\x5ftarget_\": os.system\n", "sidecar.target"},
+		{"model.yaml", "encoder:\n  _target_: os.system\n  command: id\n", "sidecar.target sidecar.import"},
+		{"model.yaml", "a: {'_target_': \"os.system\", b: 1}\n", "sidecar.target sidecar.import"},
+		{"model.yaml", "\"\\x5ftarget_\": os.system\n", "sidecar.target sidecar.import"},
 		{"model.yaml", "# _target_: os.system\na: 1\n", ""},
 		{"model.yml", "a: !!python/object/apply:os.system [id]\n", "sidecar.yaml-tag"},
-		{"model.yaml", "\"_t\\x61rget_\": os.system\n", "sidecar.target"},
-		{"model.yaml", "\"_target\\U0000005F\": os.system\n", "sidecar.target"},
-		{"model.yaml", "? _target_\n: os.system\n", "sidecar.target"},
-		{"model.yaml", "? |-\n  _target_\n: os.system\n", "sidecar.target"},
-		{"model.yaml", "? \"_tar\\\n  get_\"\n: os.system\n", "sidecar.target"},
-		{"model.yaml", "? \"_t\\\n  ar\\\n\tget_\"\n: os.system\n", "sidecar.target"},
-		{"model.yaml", "- &k _target_\n- {*k : os.system}\n", "sidecar.target"},
-		{"model.yaml", "# a\r_target_: os.system\n", "sidecar.target"},
-		{"model.yaml", "# a\u2028_target_: os.system\n", "sidecar.target"},
-		{"model.yaml", "# a\u0085_target_: os.system\n", "sidecar.target"},
+		{"model.yaml", "\"_t\\x61rget_\": os.system\n", "sidecar.target sidecar.import"},
+		{"model.yaml", "\"_target\\U0000005F\": os.system\n", "sidecar.target sidecar.import"},
+		{"model.yaml", "? _target_\n: os.system\n", "sidecar.target sidecar.import"},
+		{"model.yaml", "? |-\n  _target_\n: os.system\n", "sidecar.target sidecar.import"},
+		{"model.yaml", "? \"_tar\\\n  get_\"\n: os.system\n", "sidecar.target sidecar.import"},
+		{"model.yaml", "? \"_t\\\n  ar\\\n\tget_\"\n: os.system\n", "sidecar.target sidecar.import"},
+		{"model.yaml", "- &k _target_\n- {*k : os.system}\n", "sidecar.target sidecar.import"},
+		{"model.yaml", "# a\r_target_: os.system\n", "sidecar.target sidecar.import"},
+		{"model.yaml", "# a\u2028_target_: os.system\n", "sidecar.target sidecar.import"},
+		{"model.yaml", "# a\u0085_target_: os.system\n", "sidecar.target sidecar.import"},
 		{"model.yaml", "a: 1 # _target_ is a key of Hydra\n", ""},
 		{"model.yaml", "num_target_classes: 3\nmy_target_: x\n", ""},
 		{"model.yaml", "a: '[^\\x00-\\x7F]'\nb: \"\\u2581a\"\nc: \"x\\\n  y\"\n", ""},
-		{"model.yaml", "{a: " + strings.Repeat("x", bufSize-514) + "#" + strings.Repeat("y", 507) + ", _target_: os.system}\n", "sidecar.target"},
+		{"model.yaml", "{a: " + strings.Repeat("x", bufSize-514) + "#" + strings.Repeat("y", 507) + ", _target_: os.system}\n", "sidecar.target sidecar.import"},
 		{"model.yaml", "#" + strings.Repeat(" x", bufSize) + "_target_: os.system\n", ""},
 		{"model.yaml", "_target_: nemo.core.classes.common.os.system\n", "sidecar.target"},
-		{"model.yaml", "target: subprocess.Popen\nparams: {}\n", "sidecar.target"},
+		{"model.yaml", "target: subprocess.Popen\nparams: {}\n", "sidecar.target sidecar.import"},
 		{"model.yaml", "target: ldm.models.diffusion.ddpm.LatentDiffusion\n", ""},
 		{"model.yaml", "target: nemo.collections.asr.models.EncDecCTCModel\n", ""},
 		{"model.yaml", "a: !!pyth%6fn/object/apply:os.system [id]\n", "sidecar.yaml-tag"},
 		{"model.yaml", "a: !<tag:yaml.org,2002:pyth%6fn/name:os.system> x\n", "sidecar.yaml-tag"},
 		{"model.yaml", "\ufeff%TAG !p! tag:yaml.org,2002:python/\n---\na: !p!name:os.system x\n", "sidecar.yaml-tag"},
 		{"model.yaml", "a: 100%! of it, b!%c\n", ""},
-		{"hydra.json", `{"_target_": "builtins.eval"}`, "sidecar.target"},
-		{"config.json", `{"class_name": "Lambda", "config": {"function": {"class_name": "__lambda__", "config": {"code": "4wE="}}}}`, "sidecar.keras-code sidecar.keras-code"},
+		{"hydra.json", `{"_target_": "builtins.eval"}`, "sidecar.target sidecar.import"},
+		{"config.json", `{"class_name": "Lambda", "config": {"function": {"class_name": "__lambda__", "config": {"code": "4wE="}}}}`, "sidecar.keras-code"},
 		{"config.json", `{"config": "eval", "module": "builtins", "class_name": "function", "registered_name": "function"}`, "sidecar.keras-module"},
 		{"config.json", `{"module": "keras.layers", "class_name": "Dense", "config": {"units": 3}, "registered_name": null}`, ""},
 		{"config.json", `{"module": "keras.src.models.functional", "class_name": "Functional", "config": {}}`, ""},
@@ -105,7 +106,7 @@ func TestTextsThatAskForMoreThanText(t *testing.T) {
 		{"config.json", `{"config": {"vocabulary": "gs://a/b"}, "module": "keras.layers", "class_name": "TextVectorization"}`, "sidecar.keras-file"},
 		{"config.json", `{"module": "keras.layers", "class_name": "StringLookup", "config": {"vocabulary": ["a", "b"]}}`, ""},
 		{"schema.json", `{"__class__": "LogisticRegression", "__module__": "sklearn.linear_model._logistic", "__loader__": "ObjectNode"}`, ""},
-		{"schema.json", `{"__class__": "system", "__module__": "os", "__loader__": "FunctionNode"}`, "sidecar.skops-node"},
+		{"schema.json", `{"__class__": "system", "__module__": "os", "__loader__": "FunctionNode"}`, "sidecar.skops-node sidecar.skops-type"},
 		{"schema.json", `{"__class__": "Popen", "__module__": "subprocess", "__loader__": "ObjectNode"}`, "sidecar.skops-type"},
 		{"schema.json", `{"__class__": "eval", "__module__": "builtins", "__loader__": "TypeNode"}`, "sidecar.skops-type"},
 		{"m/modules.json", `[{"idx": 0, "path": "", "type": "sentence_transformers.models.Transformer"}, {"type": "pylate.models.Dense.Dense"}]`, ""},
@@ -167,8 +168,20 @@ func TestTextsThatAskForMoreThanText(t *testing.T) {
 	}
 }
 
-// check lists the codes that are found; a refusal is its text.
+// check lists the codes that are found, each once; a refusal is its text.
 func check(t *testing.T, p limits.Policy, name, text string) string {
+	t.Helper()
+	var list []string
+	for code := range strings.FieldsSeq(found(t, p, name, text)) {
+		if !slices.Contains(list, code) {
+			list = append(list, code)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// found lists the code of each finding.
+func found(t *testing.T, p limits.Policy, name, text string) string {
 	t.Helper()
 	b := p.Budget(t.Context())
 	defer b.Close()

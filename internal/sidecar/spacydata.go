@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"slices"
 	"strings"
@@ -70,13 +71,10 @@ func IsOfSpaCy(t Text) (bool, error) {
 // the library that a layer wraps, and PyTorch's unpickles it; the type of an array may be one of Python's
 // objects, and the bytes then are their addresses.
 func SpaCyData(b *limits.Budget, t Text) ([]tensor.Finding, error) {
-	var found tensor.Findings
+	var found told
 	tokenizer := baseOf(t.Name) == "tokenizer"
 	add := func(code string, v msgpack.Value, text string) error {
-		if len(found.All()) >= maxFound {
-			return nil
-		}
-		return found.Add(b, format, tensor.Finding{Code: code, Severity: tensor.Danger, Where: wire.Quote(lastOf(v.Keys)), Off: v.Off, Text: text})
+		return found.add(b, tensor.Finding{Code: code, Severity: tensor.Danger, Where: wire.Quote(lastOf(v.Keys)), Off: v.Off, Text: text})
 	}
 	err := msgpack.Read(b, wire.NewCursor(b, format, t.R, t.Size), func(v msgpack.Value) error {
 		switch key := lastOf(v.Keys); {
@@ -91,7 +89,8 @@ func SpaCyData(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 		}
 		return nil
 	})
-	return found.All(), err
+	list, none := found.all(b)
+	return list, cmp.Or(err, none)
 }
 
 // spacyPattern judges a regular expression of a tokenizer.

@@ -92,9 +92,9 @@ func (w *walk) ofTokenizer(key string, k *kept, at int64) error {
 		return err
 	case key == "String" && len(w.open) > 1:
 		s := &w.open[len(w.open)-2].steps
-		s.pattern, s.least = value{k.text, at}, k.size
+		s.pattern, s.least = value{text: k.text, off: at}, k.size
 	case key == "content":
-		f.steps.content, f.steps.size = value{k.text, at}, k.size
+		f.steps.content, f.steps.size = value{text: k.text, off: at}, k.size
 	case key == "type" && k.text == "ByteLevel":
 		f.steps.factor = 2
 	case key == "type" && k.text == "Precompiled":

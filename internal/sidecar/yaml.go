@@ -251,9 +251,6 @@ func (l *lines) look(line string, most int) error {
 	}); err != nil {
 		return err
 	}
-	if l.dangerous() {
-		return nil
-	}
 	if err := l.reaches(line, most); err != nil {
 		return err
 	}

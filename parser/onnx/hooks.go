@@ -150,13 +150,8 @@ func (o *nodeProto) End(c *wire.Cursor, at int64) error {
 	if o.scope > 0 {
 		d.scopes[o.scope].constant = o.typ == "Constant" && (o.domain == "" || o.domain == "ai.onnx")
 	}
-	if pythonOperators[o.typ] {
-		return d.out.Found.Add(d.b, Format, tensor.Finding{Code: "onnx.python", Severity: tensor.Danger, Where: "operator " + wire.Quote(o.typ), Off: at,
-			Text: "the operator " + wire.Quote(o.typ) + " runs Python code"})
-	}
-	if o.typ == "EPContext" && o.domain == "com.microsoft" {
-		return d.out.Found.Add(d.b, Format, tensor.Finding{Code: "onnx.compiled", Severity: tensor.Danger, Where: "operator " + wire.Quote(o.typ), Off: at,
-			Text: "the operator " + wire.Quote(o.typ) + " runs what a library of the hardware compiled before, inside of it or in a file that it names"})
+	if err := o.runs(at); err != nil {
+		return err
 	}
 	if knownDomains[o.domain] {
 		return nil
@@ -173,6 +168,22 @@ func (o *nodeProto) End(c *wire.Cursor, at int64) error {
 	}
 	d.foreign[opName{strings.Clone(o.domain), strings.Clone(o.typ)}] = at
 	return nil
+}
+
+// runs adds a finding about an operator that runs code. Its domain is judged besides: a policy may let
+// one of the two pass.
+func (o *nodeProto) runs(at int64) error {
+	code, what := "", ""
+	switch {
+	case pythonOperators[o.typ]:
+		code, what = "onnx.python", "runs Python code"
+	case o.typ == "EPContext" && o.domain == "com.microsoft":
+		code, what = "onnx.compiled", "runs what a library of the hardware compiled before, inside of it or in a file that it names"
+	default:
+		return nil
+	}
+	typ := wire.Quote(o.typ)
+	return o.d.out.Found.Add(o.d.b, Format, tensor.Finding{Code: code, Severity: tensor.Danger, Where: "operator " + typ, Off: at, Text: "the operator " + typ + " " + what})
 }
 
 // maxOperations is how many operators of other domains are tracked. An export of PyTorch that
