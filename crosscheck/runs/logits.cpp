@@ -33,7 +33,7 @@ int main(int argc, char ** argv) {
     const llama_vocab * vocab = llama_model_get_vocab(model);
     char arch[64] = "";
     llama_model_meta_val_str(model, "general.architecture", arch, sizeof(arch));
-    const bool encodes = strstr(arch, "bert") != nullptr || strcmp(arch, "gemma-embedding") == 0 || strcmp(arch, "t5encoder") == 0;
+    const bool encodes = strstr(arch, "bert") != nullptr || strcmp(arch, "gemma-embedding") == 0 || strcmp(arch, "t5encoder") == 0 || strcmp(arch, "llama-embed") == 0;
     small.embeddings = encodes;
     small.pooling_type = encodes ? LLAMA_POOLING_TYPE_NONE : LLAMA_POOLING_TYPE_UNSPECIFIED;
     llama_context * ctx = llama_init_from_model(model, small);

@@ -5,6 +5,7 @@ import json
 
 import models
 import numpy as np
+import published
 import torch
 import transformers as tf
 from safetensors.torch import load_file, save_file
@@ -110,7 +111,8 @@ FAMILIES = {
     "internlm2": internlm2, "internlm3": internlm3, "baichuan-7b": lambda: baichuan(32), "baichuan-13b": lambda: baichuan(40), "minicpm": lambda: minicpm(tie_word_embeddings=True), "minicpm4": lambda: minicpm(rope_scaling=LONG),
     "exaone": exaone, "exaone-long": lambda: exaone(rope_scaling=LLAMA3), "bailing": bailing, "bailing2": bailing2, "deepseek": deepseek, "chatglm": chatglm,
 }
-ONE_WAY = {"minicpm", "minicpm4", "chatglm"}
+FAMILIES |= published.FAMILIES
+ONE_WAY = {"minicpm", "minicpm4", "chatglm", *published.FAMILIES}
 # Keys that amn writes and the converter leaves out, without which llama.cpp does not load the file.
 BESIDE = {"exaone.attention.layer_norm_rms_epsilon"}
 

@@ -50,6 +50,13 @@ func isMTPLayer(c *config, layer int64) bool { return layer >= c.hiddenLayers() 
 // aheadCounted are layers that the configuration counts, and a file may lack.
 var aheadCounted = ahead{optional: true, count: func(c *config) int64 { return c.int("num_nextn_predict_layers") }}
 
+// aheadKey adds their number, if there are any.
+func (k *keys) aheadKey() {
+	if k.c.int("num_nextn_predict_layers") > 0 {
+		k.u32("nextn_predict_layers", "num_nextn_predict_layers")
+	}
+}
+
 // glmMTP are their tensors.
 var glmMTP = []mapping{
 	{hf: "eh_proj", gguf: "nextn.eh_proj", shape: dims{Hidden, Hidden2}, inLayer: isMTPLayer},

@@ -21,7 +21,7 @@ func (s *settings) sharedMixture() {
 }
 
 func (c *config) experts() int64 {
-	return c.int("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
+	return c.int("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts", "moe_num_primary_experts")
 }
 
 // isDense and isMixture report the first layers of a mixture, which are dense, and the

@@ -135,7 +135,7 @@ func (p *planner) target(at *location) string {
 }
 
 // alwaysWide are suffixes of matrices that llama.cpp always stores in F32.
-var alwaysWide = []string{"ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight", "token_types.weight", "_norm.weight", "shortconv.conv.weight", "ssm_conv1d.weight",
+var alwaysWide = []string{"ffn_gate_inp.weight", "indexer.proj.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight", "token_types.weight", "_norm.weight", "shortconv.conv.weight", "ssm_conv1d.weight",
 	"v.patch_embd.weight", "mm.patch_merger.weight", "mm.input_projection.weight"}
 
 // stored returns the type of a tensor in llama.cpp: F32 for vectors and the matrices of

@@ -2,7 +2,7 @@ package family
 
 // eurobertRow: Llama with bidirectional attention.
 var eurobertRow = &row{
-	arch: "eurobert", model: "eurobert", names: []string{"EuroBertModel"},
+	arch: "eurobert", model: "eurobert", names: []string{"EuroBertModel", "JinaEmbeddingsV5Model"},
 	defaults: []preset{{"vocab_size", "128256"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "8192"}},
 	outer:    outer[:2], layer: decoderLayer,
 	layers: lazy(func() []mapping {

@@ -19,6 +19,7 @@ const (
 	asOthers typeRule = iota
 	asHalf            // F16 in a file of F16, else F32
 	alwaysF16
+	asMatrices // that of the other matrices, where llama.cpp's converter makes no exception
 	alwaysF32
 )
 
@@ -34,6 +35,8 @@ func (p *planner) dtypeFor(n *mapping, written string, dimensions int, from tens
 	switch {
 	case n.typeRule == alwaysF16, n.typeRule == asHalf && to == tensor.F16:
 		return tensor.F16
+	case n.typeRule == asMatrices:
+		return to
 	case n.typeRule != asOthers:
 		return tensor.F32
 	}

@@ -1,0 +1,94 @@
+"""Models of further classes that are published as code, as unclassed.FAMILIES: of these no folder is made again."""
+import models
+
+H, F, HEADS, GROUPS, VOCAB = 64, 96, 4, 2, models.VOCAB
+D = H // HEADS
+BASE = dict(hidden_size=H, intermediate_size=F, num_hidden_layers=2, num_attention_heads=HEADS, num_key_value_heads=GROUPS, vocab_size=VOCAB, max_position_embeddings=256, rms_norm_eps=1e-6,
+            rope_theta=10000.0, hidden_act="silu", bos_token_id=1, eos_token_id=2, tie_word_embeddings=False)
+
+
+def layered(n, outer, inner):
+    return outer | {f"{name.replace('#', str(i))}": s for i in range(n) for name, s in inner.items()}
+
+
+def weights(at="", **shapes):
+    return {at + n.replace("__", ".") + ".weight": s for n, s in shapes.items()}
+
+
+def biased(shapes):
+    return shapes | {n.removesuffix("weight") + "bias": s[:1] for n, s in shapes.items()}
+
+
+LLAMA = weights(model__embed_tokens=(VOCAB, H), model__norm=(H,), lm_head=(VOCAB, H))
+MLP = weights("model.layers.#.", mlp__gate_proj=(F, H), mlp__up_proj=(F, H), mlp__down_proj=(H, F))
+NORMS = weights("model.layers.#.", input_layernorm=(H,), post_attention_layernorm=(H,))
+ATTENTION = weights("model.layers.#.", self_attn__q_proj=(H, H), self_attn__k_proj=(GROUPS * D, H), self_attn__v_proj=(GROUPS * D, H), self_attn__o_proj=(H, H))
+HEADNORMS = weights("model.layers.#.", self_attn__q_norm=(D,), self_attn__k_norm=(D,))
+
+
+def experts(at, n, wide, names=("gate_proj", "up_proj", "down_proj")):
+    return {f"{at}{e}.{name}.weight": ((wide, H) if name not in ("down_proj", "down", "w2") else (H, wide)) for e in range(n) for name in names}
+
+
+def plm():
+    c = BASE | dict(model_type="plm", architectures=["PLMForCausalLM"], hidden_act="relu2", kv_lora_rank=32, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=24, q_lora_rank=None, num_key_value_heads=HEADS, tie_word_embeddings=True)
+    inner = NORMS | weights("model.layers.#.", self_attn__q_proj=(HEADS * 24, H), self_attn__kv_a_proj_with_mqa=(40, H), self_attn__kv_a_layernorm=(32,), self_attn__kv_b_proj=(HEADS * 40, 32), self_attn__o_proj=(H, HEADS * 24), mlp__up_proj=(F, H), mlp__down_proj=(H, F))
+    return c, layered(2, {n: s for n, s in LLAMA.items() if "lm_head" not in n}, inner), models.byte_level, "llama-bpe"
+
+
+def orion():
+    c = BASE | dict(model_type="orion", architectures=["OrionForCausalLM"])
+    norms = {n: s for n, s in {**NORMS, "model.norm.weight": (H,)}.items()}
+    t = layered(2, LLAMA | {"model.norm.bias": (H,)}, NORMS | {n.replace("weight", "bias"): s for n, s in NORMS.items()} | ATTENTION | MLP)
+    return c, t, models.sentencepiece, None
+
+
+def refact():
+    wide = 256
+    c = dict(model_type="gpt_refact", architectures=["GPTRefactForCausalLM"], n_embd=H, n_head=HEADS, n_layer=2, n_positions=256, vocab_size=VOCAB, layer_norm_epsilon=1e-5, multi_query=True, bos_token_id=1, eos_token_id=2, tie_word_embeddings=False)
+    inner = weights("transformer.h.#.", ln_1=(H,), attn__q=(H, H), attn__kv=(2 * D, H), attn__c_proj=(H, H), ln_2=(H,), mlp__gate_up_proj=(2 * wide, H), mlp__c_proj=(H, wide))
+    return c, layered(2, weights(transformer__wte=(VOCAB, H), transformer__ln_f=(H,), lm_head=(VOCAB, H)), inner), models.byte_level, "refact"
+
+
+def codeshell():
+    c = dict(model_type="kclgpt", architectures=["CodeShellForCausalLM"], n_embd=H, n_head=HEADS, n_layer=2, n_positions=256, num_query_groups=GROUPS, vocab_size=VOCAB, layer_norm_epsilon=1e-5, bos_token_id=1, eos_token_id=2)
+    inner = biased(weights("transformer.h.#.", ln_1=(H,), attn__c_attn=((HEADS + 2 * GROUPS) * D, H), attn__c_proj=(H, H), ln_2=(H,), mlp__c_fc=(4 * H, H), mlp__c_proj=(H, 4 * H))) | {"transformer.h.#.attn.rotary_emb.inv_freq": (D // 2,)}
+    return c, layered(2, weights(transformer__wte=(VOCAB, H), transformer__ln_f=(H,), lm_head=(VOCAB, H)) | {"transformer.ln_f.bias": (H,)}, inner), models.byte_level, "starcoder"
+
+
+def smallthinker(**more):
+    c = {k: v for k, v in BASE.items() if k != "intermediate_size"} | dict(model_type="smallthinker", architectures=["SmallThinkerForCausalLM"], head_dim=D, moe_num_primary_experts=4, moe_num_active_primary_experts=2, moe_ffn_hidden_size=48,
+                                                                              moe_primary_router_apply_softmax=False, sliding_window_layout=[0, 1], sliding_window_size=16) | more
+    at = "model.layers.#.block_sparse_moe."
+    return c, layered(2, LLAMA, NORMS | ATTENTION | {at + "primary_router.weight": (4, H)} | experts(at + "experts.", 4, 48, ("gate", "up", "down"))), models.byte_level, "qwen2"
+
+
+def maple():
+    c = BASE | dict(model_type="maple", architectures=["MapleForCausalLM"], head_dim=D, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=48, nope_on_global_attention=True, sliding_window=16, layer_types=["sliding_attention", "full_attention"], norm_topk_prob=True,
+                    score_function="sigmoid")
+    at = "model.layers.#.mlp."
+    return c, layered(2, LLAMA, NORMS | ATTENTION | HEADNORMS | {at + "gate.weight": (4, H)} | experts(at + "experts.", 4, 48)), models.byte_level, "qwen2"
+
+
+def spark():
+    c = BASE | dict(model_type="spark2_5", architectures=["Spark2_5ForCausalLM"], head_dim=D, hidden_act="gelu", gate_attn_act_mode="sigmoid", headwise_attn_output_gate=True, sliding_window=16, layer_types=["sliding_attention", "full_attention"],
+                    rope_parameters={"full_attention": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}, "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 1.0}})
+    c.pop("rope_theta")
+    inner = NORMS | MLP | weights("model.layers.#.", self_attn__q_k_v_proj=((HEADS + 2 * GROUPS) * D, H), self_attn__g_proj=(HEADS, H), self_attn__o_proj=(H, H))
+    return c, layered(2, LLAMA, inner), models.byte_level, "llama-bpe"
+
+
+def maincoder():
+    return BASE | dict(model_type="maincoder", architectures=["MaincoderForCausalLM"], head_dim=D), layered(2, LLAMA, NORMS | ATTENTION | MLP | HEADNORMS), models.byte_level, "qwen2"
+
+
+def lladamoe():
+    """As many tokens as its published models have, one of which the converter states as a number."""
+    many = 157184
+    c = BASE | dict(model_type="llada_moe", architectures=["LLaDAMoEModelLM"], vocab_size=many, head_dim=D, num_experts=4, num_experts_per_tok=2, expert_intermediate_size=48)
+    at = "model.layers.#.mlp."
+    t = layered(2, LLAMA, NORMS | ATTENTION | HEADNORMS | {at + "gate.weight": (4, H)} | experts(at + "experts.", 4, 48))
+    return c, {n: (many, H) if s == (VOCAB, H) else s for n, s in t.items()}, models.byte_level, "llama-bpe"
+
+
+FAMILIES = {"llada-moe": lladamoe, "maincoder": maincoder, "plm": plm, "orion": orion, "refact": refact, "codeshell": codeshell, "smallthinker": smallthinker, "maple": maple, "spark2.5": spark}
