@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -322,5 +323,41 @@ func TestAFolderOfOneFileIsOneModel(t *testing.T) {
 				t.Errorf("another result than that of the file: %s%s", one.err, two.err)
 			}
 		})
+	}
+}
+
+// Modules of one class are quantized alike in all types that have it, chosen by rule or by name.
+func TestConv1DIsQuantizedTransposedInEachType(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const layer = "transformer.h.0."
+	matrices := map[string][2]int{layer + "attn.c_attn": {64, 192}, layer + "attn.c_proj": {64, 64}, layer + "mlp.c_fc": {64, 256}, layer + "mlp.c_proj": {256, 64}}
+	first := ""
+	for _, config := range []string{`{"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]}`, `{"model_type": "gpt-sw3", "architectures": ["GPT2LMHeadModel"]}`,
+		`{"model_type": "openai-gpt", "architectures": ["OpenAIGPTLMHeadModel"]}`, `{"model_type": "imagegpt", "architectures": ["ImageGPTModel"]}`} {
+		dir := matricesIn(t, config, matrices)
+		for _, more := range [][]string{nil, {"--include", "*.c_proj.weight", "--include", "*.c_attn.weight", "--include", "*.c_fc.weight"}} {
+			if r := amn(t, nil, slices.Concat([]string{"quantize", "-q", "-f", "--to", "nf4", "-o", "out", dir}, more)...); r.code != 0 {
+				t.Errorf("%s %v: exit %d\n%s", config, more, r.code, r.err)
+				continue
+			}
+			got := load(t, "out/model.safetensors")
+			if first == "" {
+				first = got
+			}
+			if got != first {
+				t.Errorf("%s %v: other codes than those of the same modules of GPT-2", config, more)
+			}
+			if r := amn(t, nil, "dequantize", "-q", "-f", "-o", "back", "out"); r.code != 0 {
+				t.Error(r.err)
+			}
+			if r := amn(t, nil, "diff", "--tolerance", "10%", dir+"/model.safetensors", "back/model.safetensors"); r.code != 0 {
+				t.Errorf("%s %v: not what was quantized\n%s", config, more, r.out)
+			}
+		}
+		for _, to := range []string{"fp8_dynamic", "w4a16", "fp8", "gptq"} {
+			if r := amn(t, nil, "quantize", "-f", "--to", to, "--include", "*.c_proj.weight", "-o", "out", dir); r.code == 0 {
+				t.Errorf("%s to %s: a library that knows no Conv1D gets one\n%s", config, to, r.out)
+			}
+		}
 	}
 }

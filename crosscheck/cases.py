@@ -10,6 +10,7 @@
     index    model.safetensors beside an index that names just that file, without config.json: one model
     neox     GPT-NeoX whose configuration has num_key_value_heads, which its class ignores
     zero3    an optimizer's shard of DeepSpeed ZeRO-3: not written as a model
+    conv1d   GPT-2's modules under each type that has them, inside another model, and chosen by name: the same numbers
     mtp      GLM 4.5 that transformers saved without its layer of further tokens, to GGUF without a tokenizer: not refused for that layer
 """
 import json
@@ -18,7 +19,7 @@ import pathlib
 import sys
 import tempfile
 
-import loads  # noqa: F401  its path
+import loads  # its path too
 import reload as small
 import safetensors.torch
 import torch
@@ -122,7 +123,37 @@ def mtp(root):
     yield "GLM 4.5 without its layer of further tokens", done.stderr[-200:] if missing or done.returncode and "token" not in done.stderr else ""
 
 
-ALL = {f.__name__: f for f in (groups, rows, drops, mlx, index, neox, zero3, mtp)}
+def conv1d(root):
+    """GPT-2's modules of class Conv1D, under each type that has the class, inside another model, and chosen by name."""
+    size = dict(n_embd=64, n_layer=2, n_head=2, vocab_size=96, n_positions=32)
+    torch.manual_seed(5)
+    cases = {"gpt2": T.GPT2LMHeadModel(T.GPT2Config(**size)), "gpt-sw3": T.GPT2LMHeadModel(T.GPT2Config(**size)), "openai-gpt": T.OpenAIGPTLMHeadModel(T.OpenAIGPTConfig(**size)), "gpt_bigcode": T.GPTBigCodeForCausalLM(T.GPTBigCodeConfig(**size)),
+             "vision-encoder-decoder": T.VisionEncoderDecoderModel(T.VisionEncoderDecoderConfig.from_encoder_decoder_configs(
+                 T.ViTConfig(hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=128, image_size=32, patch_size=16), T.GPT2Config(**size, is_decoder=True, add_cross_attention=True)))}
+    for kind, model in cases.items():
+        model.bfloat16().save_pretrained(root / kind)
+        config = json.loads((root / kind / "config.json").read_text())
+        if kind == "gpt-sw3":
+            (root / kind / "config.json").write_text(json.dumps(config | {"model_type": kind}))
+        for to in ("nf4", "int8"):
+            for more in ([], ["--include", "*.c_proj.weight", "--include", "*_attn.weight"]):
+                what = " ".join([kind, "to", to, *more])
+                done = amn("quantize", "-q", "-f", "--to", to, *more, "-o", root / "out", root / kind)
+                back = amn("dequantize", "-q", "-f", "-o", root / "back", root / "out")
+                if done.returncode or back.returncode:
+                    yield what, (done.stderr + back.stderr)[-200:]
+                    continue
+                got, lost = loaded(type(model), root / "out")
+                want, lost2 = loaded(type(model), root / "back")
+                turned = {name + ".weight" for name, m in want.named_modules() if type(m).__name__ == "Conv1D"}
+                a, b = loads.decoded(want), loads.decoded(got)
+                far = [k for k in a if k not in b or not torch.equal(a[k].T if k in turned and type(got.get_submodule(k.removesuffix(".weight"))).__name__ != "Conv1D" else a[k], b[k].to(a[k].dtype))]
+                plain = dict(model.named_parameters())
+                far += [k for k, v in want.named_parameters() if (v.float() - plain[k].float()).abs().max() > 0.2 * plain[k].float().abs().max()]
+                yield what, lost or lost2 or (f"other numbers in {far[:3]}" if far else "")
+
+
+ALL = {f.__name__: f for f in (groups, rows, drops, mlx, index, neox, zero3, mtp, conv1d)}
 
 
 def main():

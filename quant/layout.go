@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/scheme"
+	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/quant/compressed"
 	"github.com/anamnesis-go/anamnesis/quant/mlx"
 	"github.com/anamnesis-go/anamnesis/quant/modelopt"
@@ -48,25 +49,14 @@ func (s *set) layOutModel(out *Bound) error {
 	return nil
 }
 
-// conv1DModules are the Conv1D modules of transformers by model_type. Their weight is
-// [in, out]; quantizers replace them by linear layers, whose weight is the transpose.
-var conv1DModules = map[string][]string{
-	"gpt2":                 {"c_attn", "q_attn", "c_proj", "c_fc"},
-	"imagegpt":             {"c_attn", "q_attn", "c_proj", "c_fc"},
-	"decision_transformer": {"c_attn", "q_attn", "c_proj", "c_fc"},
-	"openai-gpt":           {"c_attn", "c_proj", "c_fc"},
-	"gpt-sw3":              {"c_attn", "q_attn", "c_proj", "c_fc"},
-	"clvp":                 {"c_proj", "c_fc"},
-	"clvp_decoder":         {"c_proj", "c_fc"},
-}
-
-// isConv1D reports whether the model, or the language model inside it, has Conv1D modules of a
-// name: GPT-2 is the decoder of many others.
-func isConv1D(s *scheme.Set, last string) bool {
+// isConv1D reports whether a module is transformers' Conv1D, whose weight is [in, out], in the model
+// or the language model inside it: GPT-2 is the decoder of many others. Quantizers replace it by a
+// linear layer, whose weight is the transpose.
+func isConv1D(s *scheme.Set, module string) bool {
 	c := s.Config.Model
 	return slices.ContainsFunc([]string{
 		c.Get("model_type").String(), c.Within("text_config").Get("model_type").String(), c.Within("decoder_config").Get("model_type").String(), c.Within("decoder").Get("model_type").String(), c.Within("encoder").Get("model_type").String(),
-	}, func(kind string) bool { return slices.Contains(conv1DModules[kind], last) })
+	}, func(kind string) bool { return transformers.IsConv1D(kind, module) })
 }
 
 // conv1D transposes linear layers that replaced a Conv1D.
@@ -74,8 +64,7 @@ func conv1D(s *scheme.Set, w *Weight) error {
 	if !s.Options.Folder || len(w.Shape) != 2 || !w.Row.Linear {
 		return nil
 	}
-	module := strings.TrimSuffix(w.Name, ".weight")
-	if !isConv1D(s, module[strings.LastIndexByte(module, '.')+1:]) {
+	if !isConv1D(s, strings.TrimSuffix(w.Name, ".weight")) {
 		return nil
 	}
 	return scheme.Flip(w, s.Budget)

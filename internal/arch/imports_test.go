@@ -122,7 +122,7 @@ var mayImport = map[string][]string{
 	"internal/model":        with(format, "asm", "internal/form", "internal/encode", "quant"),
 	"internal/inputs":       with(format, "parser", "parser/gguf", "parser/safetensors", "quant"),
 	"merge":                 with(format, "asm", "internal/model", "internal/inputs", "internal/jsontree", "internal/loaders", "parser/safetensors"),
-	"merge/lora":            with(format, "asm", "internal/model", "internal/inputs", "internal/jsontree", "internal/loaders", "parser/gguf", "convert"),
+	"merge/lora":            with(format, "asm", "internal/model", "internal/inputs", "internal/jsontree", "internal/loaders", "internal/transformers", "parser/gguf", "convert"),
 	"digest":                with(format, "internal/ahead", "internal/elements"),
 	"stats":                 with(format, "quant", "internal/elements", "internal/number"),
 	"gate":                  judges,

@@ -56,7 +56,11 @@ func (r *Rule) Judge(name string, shape []int64) Verdict {
 		return Verdict{Why: Empty}
 	}
 	parts := strings.Split(module, ".")
-	v := Verdict{Quantize: true, Transposed: r.isConv1D(parts[len(parts)-1])}
+	turned, sure := r.Transposed(module)
+	if !sure {
+		return Verdict{Why: UnknownLayout}
+	}
+	v := Verdict{Quantize: true, Transposed: turned}
 	if r.Chosen(name) {
 		if r.Table != nil && r.mark(module) == markOther {
 			v.Wrong = r.listed(markOther, module, parts).Why
@@ -145,31 +149,20 @@ func (r *Rule) listed(mark byte, module string, parts []string) Verdict {
 	return Verdict{Why: why}
 }
 
-// conv1D are the models whose linear modules are transformers' Conv1D, and how
-// they are called there.
-var (
-	conv1DModels  = []string{"gpt2", "openai-gpt", "imagegpt", "decision_transformer", "clvp"}
-	conv1DModules = []string{"c_attn", "c_proj", "c_fc", "q_attn"}
-)
-
 // Types that keep linear modules in float32, and all that the rule asks for.
 var (
 	keepWo      = []string{"t5", "mt5", "umt5", "pop2piano", "udop"}
 	keepIndexer = []string{"deepseek_v32", "glm_moe_dsa", "axk2", "mistral_large4"}
-	askedTypes  = slices.Concat(conv1DModels, keepWo, keepIndexer, []string{"falcon", "deepseek_v4", "blip-2"})
+	askedTypes  = slices.Concat(keepWo, keepIndexer, []string{"falcon", "deepseek_v4", "blip-2"})
 )
 
 // AsksFor reports a type that the rule asks for and does not know of yet.
 func (r *Rule) AsksFor(modelType string) bool {
-	return slices.Contains(askedTypes, modelType) && !slices.Contains(r.Named, modelType)
+	return (slices.Contains(askedTypes, modelType) || HasConv1D(modelType)) && !slices.Contains(r.Named, modelType)
 }
 
 func (r *Rule) is(models ...string) bool {
 	return slices.ContainsFunc(models, func(m string) bool { return slices.Contains(r.Named, m) })
-}
-
-func (r *Rule) isConv1D(last string) bool {
-	return slices.Contains(conv1DModules, last) && r.is(conv1DModels...)
 }
 
 // notLinear returns why a matrix is left alone, None if it is not.
@@ -197,7 +190,7 @@ func (r *Rule) kept(module string, parts []string) Reason {
 		return Attention
 	case r.is("falcon"):
 		return OtherLinear
-	case len(r.ModelTypes) == 0 && slices.Contains(conv1DModules, last):
+	case len(r.ModelTypes) == 0 && isConv1DSomewhere(last):
 		return UnknownLayout
 	case r.isLast(module, last):
 		return Last

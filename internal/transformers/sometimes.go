@@ -46,7 +46,7 @@ func (t *Linears) lasts() (linear, other map[string]bool) {
 		t.linear, t.other = map[string]bool{}, map[string]bool{}
 		conv := map[string]bool{}
 		t.root.last("", t.linear, conv, t.other)
-		maps.Copy(t.linear, conv) // isConv1D decides its layout by name
+		maps.Copy(t.linear, conv) // Transposed decides about its layout
 	}
 	return t.linear, t.other
 }

@@ -238,7 +238,7 @@ func (x *binder) bind(at int, a *adapter) error {
 	if err != nil {
 		return err
 	}
-	return a.resolveSquare(v, config.Get("model_type").String())
+	return a.resolveSquare(x.b, v, config)
 }
 
 func last(is bool) int {

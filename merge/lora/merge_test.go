@@ -306,6 +306,14 @@ func TestSquareLayersAreThoseOfTheModelsType(t *testing.T) {
 		transposed              bool
 	}{
 		{`{"model_type":"gpt2"}`, "h.0.attn.c_proj", "", true},
+		{`{"model_type":"gpt-sw3"}`, "transformer.h.0.attn.c_proj", "", true},
+		{`{"model_type":"openai-gpt"}`, "transformer.h.0.attn.c_proj", "", true},
+		{`{"model_type":"gpt_bigcode"}`, "transformer.h.0.attn.c_proj", "", false},
+		{`{"model_type":"vision-encoder-decoder","encoder":{"model_type":"vit"},"decoder":{"model_type":"gpt2"}}`, "decoder.transformer.h.0.crossattention.q_attn", "", true},
+		{`{"model_type":"vision-encoder-decoder","encoder":{"model_type":"vit"},"decoder":{"model_type":"gpt2"}}`, "decoder.transformer.h.0.attn.c_proj", "", true},
+		{`{"model_type":"vision-encoder-decoder","encoder":{"model_type":"vit"},"decoder":{"model_type":"gpt2"}}`, "encoder.encoder.layer.0.attention.attention.query", `,"fan_in_fan_out":true`, false},
+		{`{"model_type":"clvp","text_config":{"model_type":"clvp_encoder"},"decoder_config":{"model_type":"clvp_decoder"}}`, "speech_decoder_model.model.decoder.layers.0.mlp.c_proj", "", true},
+		{`{"model_type":"clvp","text_config":{"model_type":"clvp_encoder"},"decoder_config":{"model_type":"clvp_decoder"}}`, "speech_decoder_model.model.decoder.layers.0.attn.q_proj", "", false},
 		{`{"model_type":"gpt2"}`, "h.0.attn.other", `,"fan_in_fan_out":true`, false},
 		{`{"model_type":"llama"}`, "h.0.attn.q_proj", `,"fan_in_fan_out":true`, false},
 		{`{}`, "h.0.attn.q_proj", `,"fan_in_fan_out":true`, true},
@@ -328,6 +336,16 @@ func TestSquareLayersAreThoseOfTheModelsType(t *testing.T) {
 				t.Fatalf("%s, %s%s: element %d is %v, want %v", c.config, c.module, c.adapter, i, got, want)
 			}
 		}
+	}
+}
+
+// A model with two types that have one name for modules of both classes is refused.
+func TestSquareLayersOfTwoClassesAreRefused(t *testing.T) {
+	const module = "decoder.transformer.h.0.mlp.c_fc"
+	base := folder{`{"model_type":"encoder-decoder","encoder":{"model_type":"gpt_neo"},"decoder":{"model_type":"gpt2"}}`, []fixtures.Tensor{fixtures.Whole(module+".weight", "F32", 5, 4, 4)}}
+	_, _, err := merge(t, base, folder{`{"peft_type":"LORA","r":3,"lora_alpha":3}`, pair(module, 3, 4, 4)})
+	if wire.ClassOf(err) != wire.Unsupported || !strings.Contains(err.Error(), "cannot be told") {
+		t.Error(err)
 	}
 }
 

@@ -5,7 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
+	"github.com/anamnesis-go/anamnesis/internal/transformers"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -130,38 +134,71 @@ type square struct {
 	module string
 }
 
-// conv1D lists the modules of class Conv1D in transformers, whose weights are transposed, by the
-// model_type of config.json.
-var conv1D = map[string][]string{
-	"gpt2": ofGPT2, "gpt-sw3": ofGPT2, "imagegpt": ofGPT2, "decision_transformer": ofGPT2,
-	"openai-gpt": {"c_attn", "c_proj", "c_fc"},
-	"clvp":       {"c_proj", "c_fc"}, "clvp_decoder": {"c_proj", "c_fc"},
-}
-
-var ofGPT2 = []string{"c_attn", "q_attn", "c_proj", "c_fc"}
-
-// resolveSquare decides which square layers are transposed. PEFT goes by the module's class,
-// which depends on the model's type, whatever fan_in_fan_out says. For a model without a type
-// or with custom code, the other layers of the adapter decide, or the configuration if there
-// are none.
-func (a *adapter) resolveSquare(v *layouts, modelType string) error {
+// resolveSquare decides which square layers are transposed. PEFT goes by the module's class, which
+// depends on the model's type and those of the models in it, whatever fan_in_fan_out says. For a
+// model without a type or with custom code, the other layers of the adapter decide, or the
+// configuration if there are none.
+func (a *adapter) resolveSquare(b *limits.Budget, v *layouts, config jsontree.Value) error {
 	if len(v.square) == 0 {
 		return nil
 	}
-	if v.plain && v.transposed && conv1D[modelType] == nil {
+	r, err := classes(b, config)
+	if err != nil {
+		return err
+	}
+	if v.plain && v.transposed && len(r.Named) == 0 {
 		return wire.ErrUnsupported.Errorf("some layers have transposed weights and some do not, so square ones are ambiguous")
 	}
 	for _, p := range v.square {
-		turn := slices.Contains(conv1D[modelType], p.module[strings.LastIndexByte(p.module, '.')+1:])
+		turn, sure := r.Transposed(p.module)
 		switch {
-		case conv1D[modelType] != nil:
+		case !sure:
+			return wire.ErrUnsupported.Errorf("module %s: of the types in %s one has such a linear module, and another a Conv1D, whose weight is transposed: which of them this is cannot be told", wire.Quote(p.module), baseConfig)
+		case len(r.Named) > 0:
 		case v.plain != v.transposed:
 			turn = v.transposed
-		case modelType == "":
+		case len(r.ModelTypes) == 0:
 			turn = a.transposed
 		}
 		if turn {
 			p.kind = transposed
+		}
+	}
+	return nil
+}
+
+// classes returns what is known of the classes of modules by the types in config.json. Named are
+// those with modules of class Conv1D, whose weights are transposed.
+func classes(b *limits.Budget, config jsontree.Value) (r transformers.Rule, err error) {
+	if err := typesIn(b, config, &r); err != nil {
+		return r, err
+	}
+	var architectures []string
+	for _, v := range config.Get("architectures").List() {
+		if len(architectures) < transformers.MostInside {
+			architectures = append(architectures, v.String())
+		}
+	}
+	r.Tables(config.Get("model_type").String(), architectures)
+	return r, nil
+}
+
+func typesIn(b *limits.Budget, v jsontree.Value, r *transformers.Rule) (err error) {
+	for m := range v.Members() {
+		if err := b.Step(1); err != nil {
+			return err
+		}
+		switch kind := m.Value.String(); {
+		case m.Value.Kind == strictjson.Object:
+			err = typesIn(b, m.Value, r)
+		case m.Name != "model_type" || kind == "":
+		default:
+			if r.ModelTypes, err = limits.Append(b, r.ModelTypes, kind); err == nil && transformers.HasConv1D(kind) && r.AsksFor(kind) {
+				r.Named, err = limits.Append(b, r.Named, kind)
+			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
