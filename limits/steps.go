@@ -32,8 +32,8 @@ func (s *Steps) Step() error {
 	return s.refill(1)
 }
 
-// Take pays for n steps at once: for an item of a loop whose work is known, such as a line of
-// so many bytes. It is cheaper than [Budget.Step] for a few steps at a time.
+// Take pays for n steps at once: for an item of a loop whose work is known, such as a
+// line. It is cheaper than [Budget.Step] for a few steps at a time.
 func (s *Steps) Take(n int64) error {
 	if s != nil && 0 < n && n <= s.left {
 		s.left -= n

@@ -188,13 +188,16 @@ func (s *search) try(in *input) {
 				fmt.Fprintf(os.Stderr, "%.0f\t%.1f\t%s\t%s\t%s\t%.40q\n", n, p.cpu.Seconds()*1000, c.name, in.format, in.name, in.data)
 			}
 		}
+		dearer := func(measure string) bool {
+			return score(measure, &p, in) > s.best[key{c.name, in.format, measure}].score
+		}
+		if !slices.ContainsFunc(measures, dearer) {
+			continue
+		}
+		p = c.again(in, p)
 		for _, measure := range measures {
-			k := key{c.name, in.format, measure}
-			if score(measure, &p, in) <= s.best[k].score {
-				continue
-			}
-			if p = c.again(in, p); score(measure, &p, in) > s.best[k].score {
-				s.best[k] = best{in, p, score(measure, &p, in)}
+			if dearer(measure) {
+				s.best[key{c.name, in.format, measure}] = best{in, p, score(measure, &p, in)}
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func (w *walker) begin(at int64) error {
 	return nil
 }
 
-// Each byte may be followed in so many steps. Pickles that begin at many places and come together
+// followed is how many steps each byte may take. Pickles that begin at many places and come together
 // with stacks that differ cost the square of the size else. Words, tables and programs take less
 // than two.
 const (

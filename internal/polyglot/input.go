@@ -8,8 +8,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// An input reads a file from any place, through one buffer. What it does for each byte it
-// pays for.
+// An input reads a file from any place, through one buffer. It pays for each byte that it
+// looks at.
 type input struct {
 	r     io.ReaderAt
 	size  int64

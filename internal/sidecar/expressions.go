@@ -327,7 +327,7 @@ func (r *reader) vocabulary() error {
 	}
 	for {
 		p, err := r.in.ReadSlice('\n')
-		if err := r.b.Step(1 + int64(len(p))/64); err != nil {
+		if err := r.steps.Take(plainSteps + int64(len(p))/stepLen); err != nil {
 			return err
 		}
 		if line := strings.TrimSpace(string(p)); line != "" && (err == bufio.ErrBufferFull || !isToken(line)) {

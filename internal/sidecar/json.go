@@ -197,7 +197,7 @@ func (w *walk) key(c byte) error {
 	if c != '"' {
 		return errNoJSON
 	}
-	if err := w.steps.Step(); err != nil { // besides that of its value
+	if err := w.steps.Take(stringSteps); err != nil { // besides the step of its value
 		return err
 	}
 	at, limit := w.off, maxText
@@ -308,6 +308,9 @@ func (w *walk) below(name string) bool {
 
 // str reads and judges a string value.
 func (w *walk) str() error {
+	if err := w.steps.Take(stringSteps); err != nil {
+		return err
+	}
 	at, key := w.off, w.here()
 	listed := len(w.open) > 1 && w.open[len(w.open)-2].list // with its name, or else the key is the name
 	template := (w.below("chat_template") || w.file == "chat_template.json") && !(listed && key == "name")

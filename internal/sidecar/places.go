@@ -137,7 +137,7 @@ func (r *reader) caffe() error {
 func (r *reader) eachLine(visit func(line string, at int64) error) error {
 	for {
 		p, err := r.in.ReadSlice('\n')
-		if err := r.b.Step(1 + int64(len(p))/stepLen); err != nil {
+		if err := r.steps.Take(plainSteps + int64(len(p))/stepLen); err != nil {
 			return err
 		}
 		switch {

@@ -45,7 +45,7 @@ func (r *reader) opensYAML() (bool, error) {
 	in := bufio.NewReaderSize(r.in, pieceLen)
 	for first := true; ; first = false {
 		p, err := in.ReadSlice('\n')
-		if err := r.b.Step(1 + int64(len(p))/stepLen); err != nil {
+		if err := r.steps.Take(plainSteps + int64(len(p))/stepLen); err != nil {
 			return false, err
 		}
 		if err != nil && err != io.EOF && err != bufio.ErrBufferFull {

@@ -56,7 +56,7 @@ func (r *reader) yaml() error {
 	}
 	for {
 		p, err := in.ReadSlice('\n')
-		if err := r.b.Step(1 + int64(len(l.keep)+len(p))/yamlStep); err != nil {
+		if err := r.steps.Take(1 + int64(len(l.keep)+len(p))/yamlStep); err != nil {
 			return err
 		}
 		if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
@@ -97,7 +97,7 @@ const breaks = "\r\n\u0085\u2028\u2029"
 // piece looks at the lines of a piece; the last one may go on in the next.
 func (l *lines) piece(text string, whole bool) error {
 	for text != "" {
-		if err := l.steps.Step(); err != nil {
+		if err := l.steps.Take(lineSteps); err != nil {
 			return err
 		}
 		end := breakAt(text)
@@ -347,7 +347,7 @@ func (l *lines) names(line string, most int, name string, visit func(*key) error
 		if i > 0 && inName(line[i-1]) || from < len(line) && inName(line[from]) {
 			continue
 		}
-		if err := l.b.Step(1 + int64(len(line)-from)/stepLen); err != nil {
+		if err := l.steps.Take(1 + int64(len(line)-from)/stepLen); err != nil {
 			return err
 		}
 		if err := visit(l.keyAt(&words, i, from)); err != nil {
