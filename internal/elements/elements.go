@@ -21,8 +21,15 @@ type Source interface {
 	Close()
 }
 
+// Stored is the source of a tensor as the file has it.
+type Stored interface {
+	Source
+	// Skip passes over n elements, which are whole blocks.
+	Skip(b *limits.Budget, n int64) error
+}
+
 // Open begins to read a tensor.
-func Open(b *limits.Budget, m tensor.Model, i tensor.Info) (Source, error) {
+func Open(b *limits.Budget, m tensor.Model, i tensor.Info) (Stored, error) {
 	if i.Strides != nil {
 		return newStrided(b, m, i)
 	}
@@ -30,7 +37,8 @@ func Open(b *limits.Budget, m tensor.Model, i tensor.Info) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dense{info: i, body: body}, nil
+	at, _ := m.At(i)
+	return &dense{info: i, body: body, at: at}, nil
 }
 
 // Size is the bytes of n elements that begin a block.
@@ -43,6 +51,11 @@ func Size(t tensor.DType, n int64) int64 {
 type dense struct {
 	info tensor.Info
 	body io.ReadCloser
+	// at reads at any offset, nil for a member that must be inflated in order. off is how much
+	// has been passed over: from then on, at is read in place of body.
+	at     io.ReaderAt
+	off    int64
+	jumped bool
 }
 
 func (s *dense) DType() tensor.DType { return s.info.DType }
@@ -50,15 +63,47 @@ func (s *dense) Elements() int64     { return s.info.Elements() }
 func (s *dense) Close()              { s.body.Close() }
 
 func (s *dense) Read(p []byte) error {
-	if _, err := io.ReadFull(s.body, p); err != nil {
+	var err error
+	if s.jumped {
+		_, err = io.ReadFull(io.NewSectionReader(s.at, s.off, int64(len(p))), p)
+	} else {
+		_, err = io.ReadFull(s.body, p)
+	}
+	if err != nil {
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
 			return wire.ErrTruncated
 		}
 		return err
 	}
+	s.off += int64(len(p))
 	toLittleEndian(p, &s.info)
 	return nil
 }
+
+func (s *dense) Skip(b *limits.Budget, n int64) error {
+	size := Size(s.info.DType, n)
+	if s.at != nil {
+		s.off += size
+		s.jumped = s.jumped || size > 0
+		return nil
+	}
+	for size > 0 {
+		if err := b.Step(1); err != nil {
+			return err
+		}
+		piece := min(size, skipBytes)
+		if _, err := io.CopyN(io.Discard, s.body, piece); err == io.EOF {
+			return wire.ErrTruncated
+		} else if err != nil {
+			return err
+		}
+		size -= piece
+	}
+	return nil
+}
+
+// skipBytes are inflated between two looks at the account.
+const skipBytes = 64 << 10
 
 // toLittleEndian reverses the bytes of big-endian numbers. Those of complex types are their halves.
 func toLittleEndian(p []byte, i *tensor.Info) {
@@ -86,7 +131,7 @@ type strided struct {
 	at      []int64 // index of the next element
 }
 
-func newStrided(b *limits.Budget, m tensor.Model, i tensor.Info) (Source, error) {
+func newStrided(b *limits.Budget, m tensor.Model, i tensor.Info) (Stored, error) {
 	g, ok := i.DType.Geometry()
 	if !ok || g.Elems != 1 {
 		return nil, wire.ErrUnsupported.Errorf("%s with strides", wire.Quote(i.TypeName()))
@@ -131,5 +176,13 @@ func (s *strided) Read(p []byte) error {
 		}
 	}
 	toLittleEndian(p, &s.info)
+	return nil
+}
+
+func (s *strided) Skip(_ *limits.Budget, n int64) error {
+	for k := len(s.at) - 1; k >= 0 && n > 0; k-- {
+		n += s.at[k]
+		s.at[k], n = n%s.info.Shape[k], n/s.info.Shape[k]
+	}
 	return nil
 }
