@@ -41,5 +41,5 @@
     q.send(file);
   }
 
-  takes("What a model file is, and whether to trust it.", "The file is sent to this service alone, judged and forgotten.", open);
+  takes("What a model file is, and whether to trust it.", "The file is sent to this service alone, judged and forgotten.", ([file, ...more]) => open(file, more.length));
 })();

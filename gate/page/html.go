@@ -3,23 +3,39 @@ package page
 import (
 	"bytes"
 	"crypto/sha256"
-	_ "embed" // the page's parts
+	"embed"
 	"encoding/base64"
 	"encoding/json"
 	"io"
 	"strings"
+	"sync"
 )
 
 // The parts of the page. Script and style are separate files, because the page's policy
 // allows them by hash.
 var (
-	//go:embed view.js
-	script string
-	//go:embed view.css
+	//go:embed view/*.js
+	scripts embed.FS
+	//go:embed view/view.css
 	style string
 	//go:embed page.html
 	frame string
 )
+
+// script is the view: its files in order, each of which knows those before it, as one function.
+var script = sync.OnceValue(func() string {
+	var all strings.Builder
+	all.WriteString("\"use strict\";\nconst anamnesis = (() => {\n")
+	for _, name := range []string{"base", "rows", "modules", "tree", "map", "drawing", "details", "verdict", "tensors", "compare", "show"} {
+		text, err := scripts.ReadFile("view/" + name + ".js")
+		if err != nil {
+			panic(err) // a file of this program
+		}
+		all.Write(text)
+	}
+	all.WriteString("})();\n")
+	return all.String()
+})
 
 // A Part is a script that runs in a page after its own.
 type Part struct {
@@ -50,9 +66,9 @@ func Write(w io.Writer, r *Report) error {
 
 // WriteWith writes a page that shows a report, if there is one, and runs the script of p.
 func WriteWith(w io.Writer, report []byte, p Part) error {
-	scripts := []string{script}
+	all := []string{script()}
 	if p.Script != "" {
-		scripts = append(scripts, p.Script)
+		all = append(all, p.Script)
 	}
 	var body strings.Builder
 	if len(report) > 0 {
@@ -64,7 +80,7 @@ func WriteWith(w io.Writer, report []byte, p Part) error {
 		body.WriteString(`<script type="application/octet-stream" id="` + d.ID + `">` + strings.ReplaceAll(d.Text, "<", "") + "</script>\n")
 	}
 	sources := p.Sources
-	for _, s := range scripts {
+	for _, s := range all {
 		sources = append(sources, hash(s))
 		body.WriteString("<script>" + s + "</script>\n")
 	}

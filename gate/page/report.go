@@ -38,8 +38,13 @@ type Report struct {
 	Metadata  []Pair          `json:"metadata"`
 	Templates []Template      `json:"templates"`
 	Globals   []Global        `json:"globals"`
-	Types     []string        `json:"types"`   // of tensors, in no order
-	Tensors   []Tensor        `json:"tensors"` // in the order of the file
+	Programs  []Program       `json:"programs,omitempty"` // of the pickles
+	// Config has the numbers and words of config.json, those of text_config with it.
+	Config []Pair `json:"config,omitempty"`
+	// Weights are the quantized weights that several tensors hold.
+	Weights []Weight `json:"weights,omitempty"`
+	Types   []string `json:"types"`   // of tensors, in no order
+	Tensors []Tensor `json:"tensors"` // in the order of the file
 }
 
 // Totals sum up the tensors of the model.
@@ -70,6 +75,9 @@ type Finding struct {
 	Where    string `json:"where,omitempty"`
 	Offset   *int64 `json:"offset,omitempty"`
 	Text     string `json:"text"`
+	// Bytes are those of the file from From on, with the one at Offset among them.
+	Bytes []byte `json:"bytes,omitempty"`
+	From  int64  `json:"from,omitempty"`
 }
 
 // A Pair is an entry of the metadata; Length is that of a list, whose values are not
@@ -165,7 +173,13 @@ func New(b *limits.Budget, name string, size int64, m tensor.Model, v *gate.Verd
 	if err := r.list(b, m); err != nil {
 		return nil, err
 	}
-	return r, r.meta(b, m)
+	if err := r.meta(b, m); err != nil {
+		return nil, err
+	}
+	if err := r.config(b, m); err != nil {
+		return nil, err
+	}
+	return r, r.weights(b, m)
 }
 
 // Refused returns the report about a file that could not be opened.

@@ -133,7 +133,7 @@ var mayImport = map[string][]string{
 	"gate/clamd":            {"limits", "gate", "gate/host", "internal/folder", "internal/pace", "internal/wire", "parser/tensor", sys},
 	"gate/attest":           {"digest", "limits", "internal/strictjson", "internal/wire"},
 	"gate/bom":              {"limits", "gate", "digest", "internal/wire", "parser/tensor"},
-	"gate/page":             {"gate", "limits", "internal/wire", "parser/tensor"},
+	"gate/page":             {"gate", "limits", "internal/jsontree", "internal/wire", "parser/pth", "parser/tensor", "quant"},
 	"gate/report":           {"gate", "internal/wire", "parser/tensor"},
 	"cli/internal/term":     {"internal/width", "internal/wire", "parser/tensor", sys},
 	"cli/internal/jsonout":  {"internal/wire", "parser/pth"},

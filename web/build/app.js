@@ -1,7 +1,8 @@
 "use strict";
-// The page that reads files: each by a worker of its own, which is ended with it.
+// The page that reads files: each by a worker of its own, which answers questions about it until
+// another file takes its place.
 (() => {
-  const { show, bytes, say, takes } = anamnesis;
+  const { show, judged, beside, bytes, say, takes } = anamnesis;
   const text = (id) => Uint8Array.from(atob(document.getElementById(id).textContent), (c) => c.charCodeAt(0));
   const workerURL = URL.createObjectURL(new Blob([text("worker")], { type: "text/javascript" }));
   const module = new Promise((resolve, reject) => {
@@ -17,17 +18,53 @@
   });
   const unpacked = module.catch((e) => say("This page could not unpack its parser: " + e.message));
   let worker = null;
+  let reading = false; // a file is read from its beginning
   let asked = 0; // counts the files: only the last one is read
+  let questions = new Map(); // that wait for an answer
 
   function stop() {
     asked++;
     if (!worker) return false;
     worker.terminate();
     worker = null;
-    return true;
+    for (const q of questions.values()) q.reject(new Error("Stopped."));
+    questions = new Map();
+    const was = reading;
+    reading = false;
+    return was;
   }
 
-  async function open(file, more) {
+  // ask asks the worker that has the file; said is told how far it is, of a number of bytes.
+  let last = 0;
+  function ask(question, of, said) {
+    return new Promise((resolve, reject) => {
+      if (!worker) return reject(new Error("The file is no longer open: drop it again."));
+      const id = ++last;
+      questions.set(id, { resolve, reject, said: (n) => said && said(Math.min(1, n / Math.max(1, of))) });
+      worker.postMessage({ ...question, id });
+    });
+  }
+
+  // reads starts a worker on a file; on is told what it says.
+  function reads(compiled, file, on) {
+    const w = new Worker(workerURL);
+    w.onmessage = ({ data }) => {
+      const q = questions.get(data.id);
+      if (!q) return on(data);
+      if (data.at !== undefined) return q.said(data.read);
+      questions.delete(data.id);
+      if (data.error) q.reject(new Error(data.error));
+      else q.resolve(JSON.parse(data.answer));
+    };
+    w.onerror = (e) => {
+      e.preventDefault();
+      on({ error: e.message || "the worker ended" });
+    };
+    w.postMessage({ module: compiled, file });
+    return w;
+  }
+
+  async function open([file, other, ...more]) {
     stop();
     const mine = asked;
     document.getElementById("view").hidden = true;
@@ -35,30 +72,50 @@
     const compiled = await unpacked;
     if (!compiled || mine !== asked) return;
     const begun = performance.now();
-    worker = new Worker(workerURL);
-    worker.onmessage = ({ data }) => {
+    const sizes = new Map(); // of tensors, for the progress of a look
+    const look = (index, whole, said) => ask({ ask: "look", index, whole }, sizes.get(index), said);
+    reading = true;
+    worker = reads(compiled, file, (data) => {
       if (data.error) {
         stop();
         return say("This page could not read the file: " + data.error);
       }
-      if (data.report) show(JSON.parse(data.report));
+      if (data.report) {
+        const r = JSON.parse(data.report);
+        if (data.done) judged(r);
+        else show(r, look), r.tensors.forEach((t, i) => sizes.set(i, t[3]));
+      }
       if (data.done) {
-        stop();
+        reading = false;
         const took = (performance.now() - begun) / 1000;
-        return say("Read " + bytes(data.read) + " in " + took.toFixed(1) + " s." + (more ? " One file at a time: of " + (more + 1) + " the first." : ""));
+        say("Read " + bytes(data.read) + " in " + took.toFixed(1) + " s." + (more.length ? " Two files at a time: of " + (more.length + 2) + " the first." : ""));
+        if (other) second(compiled, file, other, mine);
+        return;
       }
       if (data.at !== undefined) say("Reading " + file.name + ": " + bytes(data.at) + " of " + bytes(file.size), data.at / Math.max(1, file.size));
-    };
-    worker.onerror = (e) => {
-      e.preventDefault();
-      stop();
-      say("This page could not read the file: " + (e.message || "the worker ended"));
-    };
-    worker.postMessage({ module: compiled, file });
+    });
+  }
+
+  // second reads the structure of another file and shows both beside each other.
+  function second(compiled, file, other, mine) {
+    const w = reads(compiled, other, (data) => {
+      if (mine !== asked || data.error) w.terminate();
+      if (mine !== asked || data.at !== undefined) return;
+      if (data.error) return say("This page could not read " + other.name + ": " + data.error);
+      if (!data.report) return;
+      w.terminate(); // its structure is enough, until somebody compares the numbers
+      const measure = (said) => ask({ ask: "compare", file: other }, file.size + other.size, said);
+      const r = JSON.parse(data.report);
+      if (!r.verdict.readable) return say("This page could not read " + other.name + ": " + (r.verdict.findings[0] || { text: r.verdict.class }).text);
+      beside(r, measure);
+      say("Read " + file.name + " and " + other.name + ".");
+    });
   }
 
   addEventListener("keydown", (e) => {
-    if (e.key === "Escape" && !e.defaultPrevented && stop()) say("Stopped: the file was not read to its end.");
+    if (e.key !== "Escape" || e.defaultPrevented || !worker || (!reading && !questions.size)) return;
+    stop();
+    say("Stopped: the file was not read to its end.");
   });
-  takes("What a model file is, and whether to trust it. Nothing is uploaded.", "The file stays on this computer: the page cannot reach a network.", open);
+  takes("What a model file is, and whether to trust it. Nothing is uploaded.", "The files stay on this computer: the page cannot reach a network.", open, true);
 })();

@@ -26,7 +26,7 @@ func (b *browser) press(key string) {
 // focus names what has the focus.
 func (b *browser) focus() string {
 	b.t.Helper()
-	return b.text(`(() => { const e = document.activeElement; return e.id || (e.type === "search" ? "search" : "") || (e.className === "scroll" ? "rows" : "") || e.tagName.toLowerCase() + ":" + e.textContent.slice(0, 20) })()`)
+	return b.text(`(() => { const e = document.activeElement; return e.id || (e.type === "search" ? "search" : "") || e.tagName.toLowerCase() + ":" + e.textContent.slice(0, 20) })()`)
 }
 
 // Everything of the page is reached by Tab in the order of reading, and each stop has
@@ -49,7 +49,7 @@ func TestTabGoesThroughThePage(t *testing.T) {
 			t.Errorf("%s has no outline", at)
 		}
 	}
-	want := []string{"theme", "choose", "json", "search", "button:Name", "button:Type", "button:Shape", "button:Bytes", "button:Offset", "rows"}
+	want := []string{"theme", "choose", "json", "modules", "button:Show in the map", "button:all", "colour", "search", "button:Name", "button:Type", "button:Shape", "button:Bytes", "button:Offset", "rows"}
 	if !slices.Equal(got, want) {
 		t.Errorf("Tab goes to %q, want %q", got, want)
 	}
@@ -61,7 +61,7 @@ func TestKeysSortSearchAndScroll(t *testing.T) {
 	b := chromium(t)
 	b.open(fileURL(built(t)))
 	b.drop(many(t, n))
-	first := "document.querySelector('.scroll .row').title"
+	first := "document.querySelector('#rows .row').title"
 	b.eval(nil, "document.querySelector('.head button').focus()")
 	for _, want := range []string{"ascending", "descending", "none"} {
 		b.press("Enter")
@@ -74,16 +74,16 @@ func TestKeysSortSearchAndScroll(t *testing.T) {
 	b.press("Escape")
 	b.until(`document.querySelector('.tools [role=status]').textContent === "100,000 tensors"`)
 	b.press("Enter")
-	b.until(`document.activeElement.className === "scroll"`)
+	b.until(`document.activeElement.id === "rows"`)
 
 	b.press("ArrowDown")
-	b.until(`document.querySelector('.scroll').scrollTop === 26`) // a row
+	b.until(`document.querySelector('#rows').scrollTop === 26`) // a row
 	b.press("PageDown")
-	b.until(`document.querySelector('.scroll').scrollTop >= 200`)
+	b.until(`document.querySelector('#rows').scrollTop >= 200`)
 	b.press("End")
-	b.until(`[...document.querySelectorAll('.scroll .row')].some(r => r.title === "model.layers.15.weight.99999")`)
+	b.until(`[...document.querySelectorAll('#rows .row')].some(r => r.title === "model.layers.15.weight.99999")`)
 	b.press("Home")
-	b.until(`document.querySelector('.scroll').scrollTop === 0 && ` + first + `.startsWith("<img")`)
+	b.until(`document.querySelector('#rows').scrollTop === 0 && ` + first + `.startsWith("<img")`)
 	b.press("Escape")
 	b.until(`document.activeElement.type === "search"`)
 	b.quiet()
@@ -122,7 +122,7 @@ func TestRolesAndNames(t *testing.T) {
 	for _, want := range []string{
 		"main ", "heading anamnesis", "heading Tensors", "heading Metadata", "button Choose a file", "button Dark", "button Save as JSON",
 		"searchbox Search names and types", "table Tensors", "columnheader Name", "columnheader Offset", "rowgroup Tensors, scroll with the arrow keys",
-		"region Verdict", "region Tensors", "region Metadata", "region Bytes by layer and type", "status ",
+		"region Verdict", "region Tensors", "region Metadata", "region Bytes by module and type", "region Modules", "treegrid Modules, arrows move and open, Enter shows", "region What is chosen", "status ",
 	} {
 		if !has[want] {
 			t.Errorf("nothing is %q", want)

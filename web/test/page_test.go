@@ -133,16 +133,16 @@ func TestManyTensorsAreSearchedAndSorted(t *testing.T) {
 		t.Error(got)
 	}
 	var rows int
-	b.eval(&rows, "document.querySelectorAll('.scroll .row').length")
+	b.eval(&rows, "document.querySelectorAll('#rows .row').length")
 	if rows < 10 || rows > 60 {
 		t.Errorf("%d rows stand in the page", rows)
 	}
-	b.eval(nil, "document.querySelector('.scroll').scrollTop = 1e9")
-	b.until(`[...document.querySelectorAll('.scroll .row')].some(r => r.title === "model.layers.15.weight.99999")`)
+	b.eval(nil, "document.querySelector('#rows').scrollTop = 1e9")
+	b.until(`[...document.querySelectorAll('#rows .row')].some(r => r.title === "model.layers.15.weight.99999")`)
 	b.eval(nil, "(() => { const s = document.querySelector('input[type=search]'); s.value = 'layers.7.weight.99991'; s.dispatchEvent(new Event('input')) })()")
 	b.until(`document.querySelector('.tools [role=status]').textContent === "1 of 100,000"`)
 	b.eval(nil, "(() => { const s = document.querySelector('input[type=search]'); s.value = 'img'; s.dispatchEvent(new Event('input')) })()")
-	b.until(`document.querySelector('.scroll .row').title === "<img src=x onerror=alert(1)>"`)
+	b.until(`document.querySelector('#rows .row').title === "<img src=x onerror=alert(1)>"`)
 	var images int
 	b.eval(&images, "document.images.length")
 	if images != 0 {
@@ -151,7 +151,7 @@ func TestManyTensorsAreSearchedAndSorted(t *testing.T) {
 	b.eval(nil, "(() => { const s = document.querySelector('input[type=search]'); s.value = ''; s.dispatchEvent(new Event('input')); document.querySelector('.head button').click() })()")
 	b.until(`document.querySelector('[role=columnheader]').getAttribute('aria-sort') === "ascending"`)
 	var worst float64
-	b.eval(&worst, `new Promise((done) => { const s = document.querySelector('.scroll'); let worst = 0, last = performance.now(), i = 0;
+	b.eval(&worst, `new Promise((done) => { const s = document.querySelector('#rows'); let worst = 0, last = performance.now(), i = 0;
 		const step = () => { const now = performance.now(); worst = Math.max(worst, now - last); last = now; s.scrollTop = i * 9973; if (++i < 60) requestAnimationFrame(step); else done(worst) }; requestAnimationFrame(step) })`)
 	t.Logf("the longest frame while scrolling over %d rows: %.0f ms", n, worst)
 	b.shot("many")

@@ -1,8 +1,11 @@
 //go:build js && wasm
 
-// Wasm is the parser as a browser runs it: in a worker, on one file, which it reads
-// piece by piece. It is called with a name, a size and a function that reads, and
-// answers with the report that package page shows.
+// Wasm is the parser as a browser runs it: in a worker, on one file, which it reads piece by
+// piece. It answers with texts that the page shows:
+//
+//	anamnesisReport(name, size, read, judge)  the report of a file, which stays open
+//	anamnesisLook(index, whole)               the numbers of one of its tensors
+//	anamnesisCompare(name, size, read)        how far the numbers of another file are from its own
 package main
 
 import (
@@ -17,32 +20,58 @@ import (
 	"github.com/anamnesis-go/anamnesis/gate/page"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // profile has the memory of edge, 64 MiB in all, and the items that a vocabulary of
 // 150,000 tokens needs.
 const profile = "upload"
 
+var policy, _ = gate.Profile(profile)
+
 func main() {
-	js.Global().Set("anamnesisReport", js.FuncOf(func(_ js.Value, args []js.Value) any {
-		name, size := args[0].String(), int64(args[1].Float())
-		text, err := report(name, size, newBlocks(args[2], size), args[3].Bool())
-		if err != nil {
-			return js.Global().Get("Error").New(err.Error())
-		}
-		return string(text)
+	var s session
+	answer := func(f func(args []js.Value) ([]byte, error)) js.Func {
+		return js.FuncOf(func(_ js.Value, args []js.Value) any {
+			text, err := f(args)
+			if err != nil {
+				return js.Global().Get("Error").New(err.Error())
+			}
+			return string(text)
+		})
+	}
+	file := func(args []js.Value) (name string, size int64, r io.ReaderAt) {
+		size = int64(args[1].Float())
+		return args[0].String(), size, newBlocks(args[2], size)
+	}
+	js.Global().Set("anamnesisReport", answer(func(args []js.Value) ([]byte, error) {
+		name, size, r := file(args)
+		return s.report(name, size, r, args[3].Bool())
+	}))
+	js.Global().Set("anamnesisLook", answer(func(args []js.Value) ([]byte, error) {
+		return s.look(args[0].Int(), args[1].Bool())
+	}))
+	js.Global().Set("anamnesisCompare", answer(func(args []js.Value) ([]byte, error) {
+		_, size, r := file(args)
+		return s.compare(r, size)
 	}))
 	js.Global().Call("anamnesisReady")
 	select {}
 }
 
-// report reads the file's structure, and all of it if it is to be judged.
-func report(name string, size int64, r io.ReaderAt, judge bool) ([]byte, error) {
-	policy, _ := gate.Profile(profile)
+// A session is about one file.
+type session struct {
+	opened *opened
+}
+
+// report reads the file's structure, and leaves its model open; or it judges the whole file, and
+// its report has no tensors, which the page has by then.
+func (s *session) report(name string, size int64, r io.ReaderAt, judge bool) ([]byte, error) {
 	ctx := context.Background()
 	b := policy.Limits.Budget(ctx)
 	defer b.Close()
 	var v *gate.Verdict
+	var m tensor.Model
 	if judge {
 		judged := policy.Limits.Budget(ctx)
 		defer judged.Close()
@@ -51,17 +80,16 @@ func report(name string, size int64, r io.ReaderAt, judge bool) ([]byte, error) 
 			return nil, err
 		}
 		defer v.Close()
-	}
-	m, err := parser.Decode(b, r, size)
-	if err != nil {
-		if v == nil {
+	} else {
+		if err := s.open(r, size); err != nil {
 			return json.Marshal(page.Refused(name, size, err))
 		}
-		m = nil
-	} else {
-		defer m.Close()
+		m = s.opened.m
 	}
 	out, err := page.New(b, name, size, m, v)
+	if err == nil && v != nil {
+		err = out.Evidence(b, r, size, v)
+	}
 	if errors.Is(err, limits.ErrLimit) {
 		return json.Marshal(page.Refused(name, size, err))
 	}
@@ -75,4 +103,16 @@ func report(name string, size int64, r io.ReaderAt, judge bool) ([]byte, error) 
 		return nil, err
 	}
 	return text.Bytes(), nil
+}
+
+// open opens the model.
+func (s *session) open(r io.ReaderAt, size int64) error {
+	b := policy.Limits.Budget(context.Background())
+	m, err := parser.Decode(b, r, size)
+	if err != nil {
+		b.Close()
+		return err
+	}
+	s.opened = &opened{m: m}
+	return nil
 }

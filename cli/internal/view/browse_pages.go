@@ -241,8 +241,11 @@ func (v *viewer) judge(ctx context.Context) {
 	v.judging = true
 	v.model.SetStatus("Judging: reading the whole file.")
 	v.background(ctx, func(b *limits.Budget) func() {
-		verdict, size, err := verdictOf(v.s, b, v.r)
-		if err != nil || verdict == nil {
+		j, err := judge(v.s, b, v.r)
+		if err == nil {
+			defer j.Close()
+		}
+		if err != nil || j.v == nil {
 			return func() {
 				v.judging = false
 				if err == nil {
@@ -251,12 +254,11 @@ func (v *viewer) judge(ctx context.Context) {
 				v.model.SetStatus("Cannot be judged: " + term.Tidy(fault.Text(err), wire.MaxMessage))
 			}
 		}
-		defer verdict.Close()
-		r, err := page.New(b, v.r.Path, size, nil, verdict)
+		r, err := page.New(b, v.r.Path, j.size, nil, j.v)
 		if err != nil {
 			return func() { v.model.SetStatus(term.Tidy(fault.Text(err), wire.MaxMessage)) }
 		}
-		class := verdict.Class()
+		class := j.v.Class()
 		return func() {
 			v.s.Count.Worst = max(v.s.Count.Worst, class)
 			v.showVerdict(r)

@@ -126,35 +126,57 @@ func pageOf(ctx context.Context, s *run.Run, r *report.Report) (*page.Report, er
 	defer b.Close()
 	judging := s.Policy.Long().Budget(ctx)
 	defer judging.Close()
-	v, size, err := verdictOf(s, judging, r)
+	j, err := judge(s, judging, r)
 	if err != nil {
 		return nil, err
 	}
-	if v == nil {
-		return page.Refused(r.Path, size, r.Err), nil
+	defer j.Close()
+	if j.v == nil {
+		return page.Refused(r.Path, j.size, r.Err), nil
 	}
-	defer v.Close()
-	s.Count.Note(v.Err)
-	return page.New(b, r.Path, size, r.Model, v)
+	s.Count.Note(j.v.Err)
+	made, err := page.New(b, r.Path, j.size, r.Model, j.v)
+	if err != nil || j.f == nil {
+		return made, err
+	}
+	return made, made.Evidence(b, j.f, j.size, j.v)
 }
 
-// verdictOf returns the gate's verdict about the file of a report, or about its model if that
-// has several files. It returns nil if neither can be opened.
-func verdictOf(s *run.Run, b *limits.Budget, r *report.Report) (*gate.Verdict, int64, error) {
+// A judgement is the verdict of a model, nil if nothing could be opened, and the file that was judged, nil
+// if the model has several.
+type judgement struct {
+	v    *gate.Verdict
+	f    *os.File
+	size int64
+}
+
+// Close closes the verdict and the file.
+func (j *judgement) Close() {
+	if j.v != nil {
+		j.v.Close()
+	}
+	if j.f != nil {
+		j.f.Close()
+	}
+}
+
+// judge judges the file of a report, or its model if that has several files.
+func judge(s *run.Run, b *limits.Budget, r *report.Report) (*judgement, error) {
+	j := &judgement{}
 	g := gate.New(s.Policy.Gate)
 	info, err := os.Stat(r.Path)
 	if err == nil && info.Mode().IsRegular() && filepath.Ext(r.Path) != ".json" {
-		f, err := folder.OpenRegular(r.Path)
-		if err != nil {
-			return nil, 0, nil //nolint:nilerr // the report has the error
+		if j.f, err = folder.OpenRegular(r.Path); err != nil {
+			return &judgement{}, nil //nolint:nilerr // the report has the error
 		}
-		defer f.Close()
-		v, err := g.Check(b, f, info.Size(), gate.Hint{Name: filepath.Base(r.Path)})
-		return v, info.Size(), err
+		j.size = info.Size()
+		j.v, err = g.Check(b, j.f, j.size, gate.Hint{Name: filepath.Base(r.Path)})
+	} else if r.Model != nil {
+		j.v, err = g.CheckModel(b, r.Path, true, func() (tensor.Model, error) { return parser.Open(b, r.Path) })
 	}
-	if r.Model == nil {
-		return nil, 0, nil
+	if err != nil {
+		j.Close()
+		return nil, err
 	}
-	v, err := g.CheckModel(b, r.Path, true, func() (tensor.Model, error) { return parser.Open(b, r.Path) })
-	return v, 0, err
+	return j, nil
 }
