@@ -63,7 +63,7 @@ type DetailOptions struct {
 	Stored bool
 	// Bound is the model's plan, if the caller has one: without it, DetailOf makes it.
 	Bound *quant.Bound
-	// Done, if set, is told the elements that were read, of how many.
+	// Done, if set, is called with the elements that were read, and with all.
 	Done func(read, of int64)
 }
 
@@ -261,83 +261,107 @@ func spread(k, n, all int64) int64 {
 
 // tensor reads a tensor's own elements; it returns false if they are not numbers.
 func (r *detailReader) tensor(b *limits.Budget, i *tensor.Info) (bool, error) {
-	codec, floats := quant.CodecOf(i.DType)
-	load := number.Of(i.DType)
-	floats = floats && i.DType != tensor.F64
-	if !floats && load == nil {
+	p := pieces{r: r, info: i, load: number.Of(i.DType)}
+	p.codec, p.floats = quant.CodecOf(i.DType)
+	p.floats = p.floats && i.DType != tensor.F64
+	if !p.floats && p.load == nil {
 		return false, nil
 	}
-	g, _ := i.DType.Geometry()
-	src, err := elements.Open(b, r.m, *i)
-	if err != nil {
+	if err := p.open(b); err != nil {
 		return false, err
 	}
-	defer src.Close()
-	p, err := limits.Make[byte](b, pieceElements*16)
-	if err != nil {
-		return false, err
-	}
-	tile, err := limits.Make[float32](b, pieceElements)
-	if err != nil {
-		return false, err
-	}
-	values, err := limits.Make[number.Value](b, pieceElements)
-	if err != nil {
-		return false, err
-	}
-	wide, err := limits.Make[float64](b, pieceElements)
-	if err != nil {
-		return false, err
-	}
-	piece := func(at, n int64) error {
-		if err := b.Step(1); err != nil {
-			return err
-		}
-		raw := p[:elements.Size(i.DType, n)]
-		if err := src.Read(raw); err != nil {
-			return err
-		}
-		if floats {
-			codec.Decode(tile[:whole(i.DType, int64(len(raw)))], raw)
-			r.counts.floats(tile[:n])
-			see(r, at, tile[:n])
-		} else {
-			load(values[:n], raw, tile)
-			r.counts.values(values[:n])
-			for k := range values[:n] {
-				wide[k] = values[k].F
-			}
-			see(r, at, wide[:n])
-		}
-		r.done()
-		return nil
-	}
+	defer p.src.Close()
 	// A row that does not begin with a block cannot be reached alone.
+	g, _ := i.DType.Geometry()
 	rows := r.wanted()
 	if rows < r.d.Rows && r.d.Cols%int64(g.Elems) != 0 {
 		rows = r.d.Rows
 	}
-	run, at := r.d.Cols, int64(0) // elements that are read together, and the next of the source
 	if rows == r.d.Rows {
-		rows, run = 1, r.d.Elements
+		return true, p.read(b, 0, r.d.Elements)
 	}
 	for k := range rows {
-		from := int64(0)
-		if rows > 1 {
-			from = spread(k, rows, r.d.Rows) * r.d.Cols
-		}
-		if err := src.Skip(b, from-at); err != nil {
+		if err := b.Step(1); err != nil {
 			return false, err
 		}
-		for at = from; at < from+run; {
-			n := min(from+run-at, pieceElements)
-			if err := piece(at, n); err != nil {
-				return false, err
-			}
-			at += n
+		if err := p.read(b, spread(k, rows, r.d.Rows)*r.d.Cols, r.d.Cols); err != nil {
+			return false, err
 		}
 	}
 	return true, nil
+}
+
+// pieces reads a tensor's own elements, a piece at a time.
+type pieces struct {
+	r      *detailReader
+	info   *tensor.Info
+	src    elements.Stored
+	at     int64 // the next element of src
+	codec  quant.Codec
+	floats bool // the codec decodes the type to float32
+	load   number.Loader
+
+	bytes  []byte
+	tile   []float32
+	values []number.Value
+	wide   []float64
+}
+
+func (p *pieces) open(b *limits.Budget) (err error) {
+	if p.bytes, err = limits.Make[byte](b, pieceElements*16); err != nil {
+		return err
+	}
+	if p.tile, err = limits.Make[float32](b, pieceElements); err != nil {
+		return err
+	}
+	if p.values, err = limits.Make[number.Value](b, pieceElements); err != nil {
+		return err
+	}
+	if p.wide, err = limits.Make[float64](b, pieceElements); err != nil {
+		return err
+	}
+	p.src, err = elements.Open(b, p.r.m, *p.info)
+	return err
+}
+
+// read reads n elements from one on.
+func (p *pieces) read(b *limits.Budget, from, n int64) error {
+	if err := p.src.Skip(b, from-p.at); err != nil {
+		return err
+	}
+	for p.at = from; p.at < from+n; {
+		if err := b.Step(1); err != nil {
+			return err
+		}
+		k := min(from+n-p.at, pieceElements)
+		if err := p.piece(k); err != nil {
+			return err
+		}
+		p.at += k
+	}
+	return nil
+}
+
+// piece reads the next n elements.
+func (p *pieces) piece(n int64) error {
+	raw := p.bytes[:elements.Size(p.info.DType, n)]
+	if err := p.src.Read(raw); err != nil {
+		return err
+	}
+	if p.floats {
+		p.codec.Decode(p.tile[:whole(p.info.DType, int64(len(raw)))], raw)
+		p.r.counts.floats(p.tile[:n])
+		see(p.r, p.at, p.tile[:n])
+	} else {
+		p.load(p.values[:n], raw, p.tile)
+		p.r.counts.values(p.values[:n])
+		for k := range p.values[:n] {
+			p.wide[k] = p.values[k].F
+		}
+		see(p.r, p.at, p.wide[:n])
+	}
+	p.r.done()
+	return nil
 }
 
 func (r *detailReader) done() {

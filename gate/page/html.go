@@ -29,7 +29,7 @@ var script = sync.OnceValue(func() string {
 	for _, name := range []string{"base", "rows", "modules", "tree", "map", "drawing", "details", "verdict", "tensors", "compare", "show"} {
 		text, err := scripts.ReadFile("view/" + name + ".js")
 		if err != nil {
-			panic(err) // a file of this program
+			panic("internal error: " + err.Error())
 		}
 		all.Write(text)
 	}

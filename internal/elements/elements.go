@@ -24,7 +24,7 @@ type Source interface {
 // Stored is the source of a tensor as the file has it.
 type Stored interface {
 	Source
-	// Skip passes over n elements, which are whole blocks.
+	// Skip skips n elements, which are whole blocks.
 	Skip(b *limits.Budget, n int64) error
 }
 
@@ -52,7 +52,7 @@ type dense struct {
 	info tensor.Info
 	body io.ReadCloser
 	// at reads at any offset, nil for a member that must be inflated in order. off is how much
-	// has been passed over: from then on, at is read in place of body.
+	// has been skipped or read: from then on, at is read in place of body.
 	at     io.ReaderAt
 	off    int64
 	jumped bool
