@@ -48,7 +48,7 @@ var namings = []naming{
 	{"cli/commands.go", map[string]int{"bnb": 1}, "the line of quantize in the list of commands"},
 	{"cli/internal/write/convert.go", map[string]int{"bnb": 5, "mlx": 2}, "help of --to, --quant and their examples: convert has targets of its own names, bnb-nf4 and mlx"},
 	{"cli/internal/write/quantize.go", map[string]int{"bnb": 11, "awq": 2, "compressed": 2, "ggml": 1, "gptq": 2, "mlx": 2, "modelopt": 2, "torchao": 2}, "help of --to, which lists the targets by their libraries, and its examples"},
-	{"cli/internal/write/budget.go", map[string]int{"bnb": 1, "ggml": 1}, "--budget refuses the default of --to, and --pure"},
+	{"cli/internal/write/budget.go", map[string]int{"ggml": 1}, "--budget refuses --pure"},
 	{"cli/internal/write/mix.go", map[string]int{"bnb": 3, "awq": 2, "compressed": 3, "ggml": 10, "gptq": 2, "mlx": 4}, "the flag --imatrix, and what people may mean by int4, 4bit and 8bit, which is a target of several schemes"},
 	{"cli/internal/write/quantize_text.go", map[string]int{"ggml": 1}, "a line of the summary about weights that --imatrix has no row of"},
 	{"cli/meant.go", map[string]int{"ggml": 2}, "llama-quantize's name for the flag --imatrix"},

@@ -107,6 +107,7 @@ var unpaid = map[string][]string{
 		internal: r.ModelTypes[:min(len(r.ModelTypes), MostInside)]
 		internal: t.starts
 		internal: linearRows()
+		internal: conv1DNames()
 		convert: e.Set
 		convert: append(keys, e.Delete...)
 		internal: h.list

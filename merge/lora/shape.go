@@ -175,6 +175,9 @@ func classes(b *limits.Budget, config jsontree.Value) (r transformers.Rule, err 
 	}
 	var architectures []string
 	for _, v := range config.Get("architectures").List() {
+		if err := b.Step(1); err != nil {
+			return r, err
+		}
 		if len(architectures) < transformers.MostInside {
 			architectures = append(architectures, v.String())
 		}
