@@ -62,6 +62,7 @@ FUZZ_COUNTS = \
 	FuzzStrictJSON=10000 \
 	FuzzTemplate=16000 \
 	FuzzJinja=16000 \
+	FuzzKeras=2000 \
 	FuzzText=1500 \
 	FuzzTokenizer=10000 \
 	FuzzUpload=3000 \

@@ -2,10 +2,12 @@
 
 Every type, shape and filter, groups in both forms, each index of chunks, chunks that were
 never written, blocks of the user, and models of Keras in both of its formats."""
+import io
 import itertools
 import os
 import pathlib
 import sys
+import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path = [p for p in sys.path if pathlib.Path(p or ".").resolve() != HERE]  # of torch.py and others
@@ -38,7 +40,7 @@ def tensor(d):
     return Tensor(kind, shape, np.asarray(d[()]).astype(base.newbyteorder("<")).tobytes())
 
 
-def expect(path):
+def expect(path, file=None):
     want = {}
 
     def walk(group, prefix):
@@ -48,7 +50,7 @@ def expect(path):
             elif isinstance(member, h5py.Dataset):
                 want[prefix + name] = tensor(member)
 
-    with h5py.File(path, "r") as f:
+    with h5py.File(file or path, "r") as f:
         walk(f, "")
     c.expect(path, want)
 
@@ -136,6 +138,9 @@ def keras_files():
     for name, save in (("model.h5", model.save), ("model.weights.h5", model.save_weights)):
         save(c.path(name))
         expect(c.path(name))
+    model.save(c.path("model.keras"))
+    with zipfile.ZipFile(c.path("model.keras")) as archive:
+        expect(c.path("model.keras"), io.BytesIO(archive.read("model.weights.h5")))
 
 
 h5py_files()

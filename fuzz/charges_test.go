@@ -38,7 +38,7 @@ import (
 // charging are the packages whose charges are accounted for.
 var charging = append([]string{
 	"vm", "gate", "quant", "parser", "parser/gguf", "parser/npy", "parser/npz", "parser/ollama", "parser/pth", "parser/safetensors", "parser/tensor", "parser/zip",
-	"internal/config", "internal/scheme", "parser/hdf5", "internal/jinja", "internal/jsontree", "internal/lzma", "parser/onnx", "internal/polyglot", "internal/protobuf", "internal/sidecar",
+	"internal/config", "internal/scheme", "parser/hdf5", "parser/keras", "internal/jinja", "internal/jsontree", "internal/lzma", "parser/onnx", "internal/polyglot", "internal/protobuf", "internal/sidecar",
 	"internal/strictjson", "internal/unpack", "internal/wire",
 }, schemeFolders()...)
 

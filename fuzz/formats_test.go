@@ -14,6 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/gguf/edit"
+	"github.com/anamnesis-go/anamnesis/parser/keras"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 	"github.com/anamnesis-go/anamnesis/parser/npz"
 	"github.com/anamnesis-go/anamnesis/parser/onnx"
@@ -45,6 +46,7 @@ var formats = []format{
 	{name: "gguf", decode: of(gguf.Decode), target: &ggufTarget},
 	{name: "hdf5", decode: openHDF5},
 	{name: "json", decode: openJSON},
+	{name: "keras", decode: of(keras.Decode)},
 	{name: "metadata", decode: openMetadata},
 	{name: "npy", decode: of(npy.Decode), target: &npyTarget},
 	{name: "npz", decode: of(npz.Decode), target: &npzTarget},

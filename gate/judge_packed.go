@@ -64,14 +64,34 @@ func newUnpacking(o *opened, k *unpack.Kind) *unpacking {
 
 // judgePacked judges each content of a wrapper like a separate file, under the account of the
 // wrapper.
-func judgePacked(_ *limits.Budget, o *opened) (report, error) {
+func judgePacked(b *limits.Budget, o *opened) (report, error) {
 	k := unpack.Named(o.as.Kind)
 	if err := o.s.policy.allowsFormat(packed(o.id.Named, k)); err != nil {
 		return report{format: k.Name, err: err}, nil
 	}
 	u := newUnpacking(o, k)
-	err := u.judge()
-	return u.out, err
+	if err := u.judge(); err != nil || u.out.err != nil {
+		return u.out, err
+	}
+	u.out.err = o.readsPacked(b)
+	return u.out, nil
+}
+
+// readsPacked returns why the model is not read that an archive is for its library, such as
+// Keras' own: each of its members may be harmless, and another one missing.
+func (o *opened) readsPacked(b *limits.Budget) error {
+	if !o.id.IsPackedModel() {
+		return nil
+	}
+	held := b.Child(*b.Policy())
+	defer held.Close()
+	m, err := o.id.Open(held, o.r)
+	if wire.RuleOf(err) == "keras.deflated" {
+		return nil // Keras reads them too, and they were judged as a content
+	} else if err != nil {
+		return err
+	}
+	return m.Close()
 }
 
 // judge goes through the contents.

@@ -12,6 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/keras"
 	npyformat "github.com/anamnesis-go/anamnesis/parser/npy"
 	"github.com/anamnesis-go/anamnesis/parser/npz"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -43,7 +44,7 @@ func whole[F tensor.Model](decode func(*limits.Budget, io.ReaderAt, int64) (F, e
 // gate: the gate's looks at a file's beginning, and at what its pickles call, refuse
 // much of it earlier.
 var readers = map[string]reader{
-	"gguf": whole(gguf.Decode), "npy": whole(npyformat.Decode), "npz": whole(npz.Decode), "pth": whole(pth.Decode), "safetensors": whole(safetensors.Decode),
+	"gguf": whole(gguf.Decode), "keras": whole(keras.Decode), "npy": whole(npyformat.Decode), "npz": whole(npz.Decode), "pth": whole(pth.Decode), "safetensors": whole(safetensors.Decode),
 	"zip": func(b *limits.Budget, r io.ReaderAt, size int64) error {
 		_, err := zip.Decode(b, r, size, zip.Options{})
 		return err

@@ -49,7 +49,7 @@ func judged(t *testing.T) examples {
 			}
 		}
 	}
-	for _, format := range []string{"detect", "gguf", "hdf5", "npy", "npz", "pickle", "pth", "safetensors", "zip", "wrap", "onnx"} {
+	for _, format := range []string{"detect", "gguf", "hdf5", "keras", "npy", "npz", "pickle", "pth", "safetensors", "zip", "wrap", "onnx"} {
 		for _, r := range corpus.Hostile(format) {
 			p := gate.Policy{}
 			if r.Policy != nil {

@@ -79,6 +79,8 @@ var formatsRefusals = []refusalRow{
 	{"json.trailing", wire.ErrTrailing, warning, "More follows the end of the JSON value.", fetchAgain},
 	{"json.unfinished", wire.ErrSyntax, warning, "The JSON value does not end within its part of the file.", fetchAgain},
 	{"json.utf8", wire.ErrText, warning, "The JSON text is not UTF-8.", writeAgain},
+	{"keras.deflated", wire.ErrUnsupported, note, "The weights of a Keras model are deflated in their archive.", "Save the model again with Keras, or unpack the archive and read model.weights.h5 itself."},
+	{"keras.member", wire.ErrMissing, warning, "The archive of a Keras model lacks a member that Keras opens.", fetchAgain},
 	{"npy.data-trailing", wire.ErrTrailing, warning, "Bytes follow the last element: they could be another file.", fetchAgain},
 	{"npy.descr", wire.ErrSyntax, warning, "The type is neither a string nor a list of fields.", fetchAgain},
 	{"npy.dimensions", wire.ErrRange, warning, "An array has more dimensions than NumPy supports.", fetchAgain},

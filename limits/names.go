@@ -11,7 +11,7 @@ import (
 // with the parsers.
 var (
 	quirks  = []string{"detect.polyglot", "gguf.gaps", "gguf.nul", "pth.tensors-only", "zip.store-hints"}
-	formats = []string{"gguf", "hdf5", "npy", "npz", "onnx", "pth", "safetensors"}
+	formats = []string{"gguf", "hdf5", "keras", "npy", "npz", "onnx", "pth", "safetensors"}
 
 	findings = []string{
 		"detect.choice", "detect.name", "detect.polyglot",

@@ -11,6 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/keras"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/parser/zip"
@@ -151,9 +152,10 @@ func hasAnyMagic(h *head, magics ...string) bool {
 
 // archiveContents is what a ZIP archive holds, as far as it tells formats apart.
 type archiveContents struct {
-	members, arrays, pickles, h5 int
-	list                         *zip.Listing // nil if it cannot be read
-	err                          error        // error of reading the directory
+	members, arrays, pickles int
+	keras                    bool         // it has the weights of a Keras model
+	list                     *zip.Listing // nil if it cannot be read
+	err                      error        // error of reading the directory
 }
 
 // zipMembers examines a ZIP archive, whose directory it keeps. If that cannot be read, the
@@ -181,8 +183,8 @@ func (a *archiveContents) count(name string) {
 	switch {
 	case strings.HasSuffix(name, ".npy"):
 		a.arrays++
-	case strings.HasSuffix(name, ".h5"):
-		a.h5++
+	case name == keras.Weights:
+		a.keras = true
 	case polyglot.TorchRecord(name):
 		a.pickles++
 	}

@@ -153,7 +153,6 @@ func TestFilesThatAreNotModelsAreNamed(t *testing.T) {
 		{"7z", "7z", "7z\xbc\xaf\x27\x1c\x00\x04\x8d\x9b\xd5\x0f"},
 		{"RAR", "RAR", "Rar!\x1a\x07\x01\x00\x33\x92\xb5\xe5"},
 		{"tar", "tar archive", string(tarHeader("sys_info"))},
-		{"Keras", "Keras", string(archiveContents(t, map[string]string{"metadata.json": "{}", "config.json": "{}", "model.weights.h5": "x"}))},
 		{"any other ZIP archive", "ZIP archive with neither", string(archiveContents(t, map[string]string{"readme.txt": "hello"}))},
 		{"TensorFlow Lite", "TensorFlow Lite", "\x1c\x00\x00\x00TFL3\x14\x00\x20\x00"},
 		{"ExecuTorch", "ExecuTorch", "\x40\x00\x00\x00ET12\x00\x00\x00\x00"},

@@ -158,7 +158,7 @@ func isFlax(h *head) bool {
 
 func isTextual(h *head) bool { return isText(h.p) }
 
-func isKeras(h *head) bool { return looksZip(h) == yes && h.zipMembers().h5 > 0 }
+func isKeras(h *head) bool { return looksZip(h) == yes && h.zipMembers().keras }
 
 func isZero(h *head) bool { return len(bytes.Trim(h.p, "\x00")) == 0 }
 

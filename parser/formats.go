@@ -8,6 +8,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
+	"github.com/anamnesis-go/anamnesis/parser/keras"
 	"github.com/anamnesis-go/anamnesis/parser/npz"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -97,6 +98,10 @@ func orNone[M tensor.Model](m M, err error) (tensor.Model, error) {
 
 func decodeNPZ(b *limits.Budget, r io.ReaderAt, id *Identity) (tensor.Model, error) {
 	return orNone(npz.DecodeListed(b, r, id.Size, id.Directory()))
+}
+
+func decodeKeras(b *limits.Budget, r io.ReaderAt, id *Identity) (tensor.Model, error) {
+	return orNone(keras.DecodeListed(b, r, id.Size, id.Directory()))
 }
 
 func decodePTH(b *limits.Budget, r io.ReaderAt, id *Identity) (tensor.Model, error) {

@@ -42,7 +42,7 @@ type Identity struct {
 	Err error
 
 	model *kind           // the format, if Err is nil
-	graph *kind           // else the graph whose tensors are read, or nil
+	graph *kind           // else the graph or packing whose tensors are read, or nil
 	alias *tensor.Finding // what else the file is, if the policy lets it pass
 	h     *head
 }
@@ -129,6 +129,7 @@ func (id *Identity) propose() {
 		return
 	case id.Packing != "" && id.Promised == "":
 		add(id.Packing, AsPacked, true, "its first bytes")
+		id.graph = id.h.packedModel()
 		return
 	case id.Pickled == pth.KindPickle:
 		add("pickle", AsPickle, true, "its first bytes")
@@ -161,7 +162,21 @@ func (id *Identity) findGraph() (k *kind, why string) {
 	return nil, ""
 }
 
-// admit returns the kind that is opened: the format of the model, or a graph with tensors.
+// packedModel returns the packing whose tensors are read, or nil: each of its contents is
+// judged, and its weights are a model.
+func (h *head) packedModel() *kind {
+	for i := range kinds {
+		if k := &kinds[i]; k.opens == AsPacked && k.reads != "" && k.fits(h) == yes {
+			return k
+		}
+	}
+	return nil
+}
+
+// IsPackedModel reports whether the file is an archive that its library reads as one model.
+func (id *Identity) IsPackedModel() bool { return id.graph != nil && id.graph.opens == AsPacked }
+
+// admit returns the kind that is opened: the format of the model, or a graph or packing with tensors.
 func (id *Identity) admit(b *limits.Budget) (*kind, error) {
 	if id.graph == nil {
 		return id.model, id.Refusal(b)

@@ -48,7 +48,7 @@ type kind struct {
 
 	// Of what has tensors.
 
-	// reads is the title of a graph whose tensors are read, "" for models.
+	// reads is the title of a graph or a packing whose tensors are read, "" for models.
 	reads string
 	// decode reads one file.
 	decode func(*limits.Budget, io.ReaderAt, *Identity) (tensor.Model, error)
@@ -127,7 +127,7 @@ var kinds = [...]kind{
 	{name: "7z", title: "a 7z archive", advice: unpack + ": 7z x", fits: magic("7z\xbc\xaf\x27\x1c")},
 	{name: "rar", title: "a RAR archive", advice: unpack + ": unrar x", fits: magic("Rar!\x1a\x07")},
 	{name: "tar", title: "a tar archive", advice: unpack + ": tar xf (a checkpoint of PyTorch 0.1 is a tar of pickles: convert it with an old PyTorch)", opens: AsPacked, fits: ofBeginning(polyglot.IsTar), exts: []string{".tar"}, loaders: []string{"tarfile", "torch.load"}, judge: "internal/unpack"},
-	{name: "keras", title: "a Keras model", advice: "save its weights as safetensors or npz with Keras", opens: AsPacked, fits: whole(isKeras), exts: []string{".keras"}, of: []string{"zip"}, loaders: []string{"keras"}, judge: "internal/unpack"},
+	{name: "keras", title: "a Keras model", opens: AsPacked, fits: whole(isKeras), exts: []string{".keras"}, of: []string{"zip"}, loaders: []string{"keras"}, judge: "internal/unpack", reads: "Keras archive", decode: decodeKeras},
 	{name: "zip", title: "a ZIP archive with neither arrays (.npy) nor a checkpoint (data.pkl)", advice: unpack, opens: AsPacked, fits: looksZip, exts: []string{".zip"}, loaders: []string{"zipfile", "numpy.load"}, judge: "internal/unpack"},
 	{name: "hdf5", title: "an HDF5 file", opens: AsGraph, fits: whole(isHDF5), exts: []string{".h5", ".hdf5"}, loaders: []string{"h5py", "keras"}, judge: "parser/hdf5", reads: "HDF5 file", decode: modelDecoder(hdf5.Decode)},
 	{name: "tflite", title: "a TensorFlow Lite model", advice: "save the weights as safetensors or npz with the library that wrote it", fits: magicAt(4, "TFL3")},

@@ -20,6 +20,7 @@ FuzzGGUF
 FuzzImportance
 FuzzIndex
 FuzzJinja
+FuzzKeras
 FuzzLegacy
 FuzzMsgpack
 FuzzNPY

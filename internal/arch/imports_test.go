@@ -77,6 +77,7 @@ var mayImport = map[string][]string{
 	"internal/protobuf":     {"limits", "internal/wire"},
 	"parser/onnx":           with(format, "internal/protobuf"),
 	"parser/hdf5":           with(format, "parser/zip", zlib),
+	"parser/keras":          with(format, "parser/hdf5", "parser/zip"),
 	"internal/msgpack":      {"limits", "internal/wire"},
 	"internal/sidecar":      with(format, "internal/jinja", "internal/folder", "internal/msgpack"),
 	"internal/bzip2":        {"limits", "internal/wire"},
