@@ -167,12 +167,12 @@ func (s *set) claim(w *Weight) error {
 	}
 	scheme.Resize(w, rows, cols)
 	for _, list := range [...][]tensor.Info{w.Parts, w.Extra} {
-		for _, p := range list {
+		for k, p := range list {
 			if err := scheme.AsStored(&p); err != nil {
 				return err
 			}
 			i, _ := s.Names.Find(p.Name)
-			if s.claimed[i] {
+			if s.claimed[i] && (k == 0 || !w.Row.Joint) {
 				return wire.ErrDuplicate.Errorf("%s also belongs to another weight than %s", wire.Quote(p.Name), wire.Quote(w.Parts[0].Name))
 			}
 			s.claimed[i] = true

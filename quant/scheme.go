@@ -22,6 +22,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/modelopt"
 	"github.com/anamnesis-go/anamnesis/quant/mxfp4"
 	"github.com/anamnesis-go/anamnesis/quant/nvfp4"
+	"github.com/anamnesis-go/anamnesis/quant/onnx"
 	"github.com/anamnesis-go/anamnesis/quant/quanto"
 	"github.com/anamnesis-go/anamnesis/quant/sdnq"
 	"github.com/anamnesis-go/anamnesis/quant/torchao"
@@ -53,6 +54,7 @@ var schemes = []*scheme.Scheme{
 	&mistral.Scheme,
 	&sdnq.Scheme,
 	&quanto.Scheme,
+	&onnx.Scheme,
 }
 
 // targets are what schemes write, in the order in which they are listed.
@@ -120,7 +122,13 @@ func Describes(key string) bool { return rows.Describes(key) }
 // Any reports whether a model may hold quantized weights: whether the type or the name of
 // any tensor fits a main tensor of a scheme. If not, Plan would bind nothing.
 func Any(m tensor.Model) bool {
+	graph, _ := m.(tensor.Quantizer)
 	for i := range m.Tensors() {
+		if graph != nil {
+			if _, ok := graph.Quantized(i.Name); ok {
+				return true
+			}
+		}
 		if rows.HoldsCodes(&i) || scheme.EndsIn(i.Name, rows.Alone) {
 			return true
 		}

@@ -28,6 +28,7 @@ var folderOf = map[string]*regexp.Regexp{
 	"quant/mistral":    regexp.MustCompile(`qscale_weight`),
 	"quant/mlx":        regexp.MustCompile(`mlx_[0-9mn]`),
 	"quant/modelopt":   regexp.MustCompile(`(?i)modelopt`),
+	"quant/onnx":       regexp.MustCompile(`MatMulNBits|GatherBlockQuantized`),
 	"quant/quanto":     regexp.MustCompile(`(?i)quanto`),
 	"quant/quark":      regexp.MustCompile(`(?i)quark`),
 	"quant/sdnq":       regexp.MustCompile(`(?i)sdnq`),
@@ -66,6 +67,7 @@ var namings = []naming{
 	// Behaviour of other libraries for values in files of any scheme or of none.
 	{"internal/sidecar/explains.go", map[string]int{"autoround": 1, "gptq": 1, "torchao": 3}, "values of config.json that the gate explains by what transformers does with them"},
 	{"gate/rules_formats.go", map[string]int{"hqq": 1}, "the text of a rule about a tensor that a loader evaluates, in files of any kind"},
+	{"parser/onnx/quantized.go", map[string]int{"bnb": 1, "onnx": 4}, "operators of a format, whose inputs the parser finds by their names"},
 	{"parser/safetensors/verify.go", map[string]int{"hqq": 1}, "the finding of that rule"},
 	// Schemes whose own configurations name others.
 	{"quant/quark/quark.go", map[string]int{"autoround": 2, "awq": 2, "gptq": 2}, "algorithms that Quark's configuration lists"},

@@ -12,6 +12,11 @@ var unpaid = map[string][]string{
 	"attributes and chunks of a dataset of HDF5, each paid as it was listed, and looked at once more": rows(`
 		parser: o.texts
 		parser: s.chunks`),
+	"inputs and attributes of an operator of ONNX, at most 16, which were paid as they were read, and the row that explains them": rows(`
+		parser: o.inputs
+		parser: o.attributes
+		parser: row.numbers
+		parser: row.others`),
 	"blocks of an array of HDF5, at most 62 sizes of them": rows(`
 		parser: a.groups`),
 	"the lines, names and patterns of a class set, which is a part of this program, and of the fields of a tree's node": rows(`

@@ -32,6 +32,7 @@ type Scheme struct {
 	Stacked   bool   // keeps experts in stacks that transformers stores in another form
 	Described bool   // metadata describes each weight by name
 	As        string // the value of [Options].As that asks for its library's own arithmetic
+	Joint     bool   // several weights may have the same scales or zero points
 	Cache     bool   // quantizes the attention's cache without a key that says so
 
 	// Load reads what the scheme needs of a model, once; [Set].Kept has the result.
@@ -57,6 +58,7 @@ const (
 	ByType                       // the type alone; no configuration contradicts it
 	ByFile                       // metadata of the file, or a description beside the weight
 	ByMethod                     // quant_method: the tensors alone are ambiguous
+	ByGraph                      // an operator of the model, which names all tensors of the weight
 )
 
 // A Method is a value of quant_method, and the keys that such a configuration may have:
@@ -86,7 +88,7 @@ func (r *Scheme) Stands(name string) bool {
 // Decides reports whether weights of the scheme say themselves how they are stored, so
 // that no configuration contradicts them.
 func (r *Scheme) Decides() bool {
-	return r.Declares == ByType || r.Declares == ByFile && r.Priority > 0
+	return r.Declares == ByType || r.Declares == ByGraph || r.Declares == ByFile && r.Priority > 0
 }
 
 // A Table is the rows, and data derived from them.

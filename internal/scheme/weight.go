@@ -190,8 +190,10 @@ func (d *reader) room(p int, n int64) error {
 }
 
 // Owns reports whether tensors beside the weight may belong to it. That is not so for
-// blocks of GGUF and for casts.
-func Owns(w *Weight) bool { return w.Row.Declares != ByType && len(w.Parts)+len(w.Extra) > 1 }
+// blocks of GGUF, for casts, and for graphs, which say of each tensor what it is.
+func Owns(w *Weight) bool {
+	return w.Row.Declares != ByType && w.Row.Declares != ByGraph && len(w.Parts)+len(w.Extra) > 1
+}
 
 // SlicerOf returns the form of a weight of which any part of a row can be decoded alone.
 func SlicerOf(w *Weight) (form.Slicer, error) {

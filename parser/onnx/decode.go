@@ -25,9 +25,10 @@ var causes = pb.Causes{
 type stage uint8
 
 const (
-	stMessages stage = iota // everything in the file
-	stDomains               // operators that neither ONNX nor the file has
-	stNames                 // names of the tensors, by scope
+	stMessages  stage = iota // everything in the file
+	stDomains                // operators that neither ONNX nor the file has
+	stNames                  // names of the tensors, by scope
+	stQuantized              // tensors that operators read as codes
 	stDone
 )
 
@@ -45,6 +46,7 @@ type decoder struct {
 	functions map[opName]bool  // functions of the file
 	files     map[string]int32 // files of external data, their places in out.External
 	untracked int64            // the offset of an operator that was not kept, or 0
+	operators []*operator      // those that read codes
 }
 
 // Decode reads the structure of a model of size bytes. Its external data are read after
@@ -80,8 +82,11 @@ func (d *decoder) step() error {
 		d.stage = stNames
 		return d.reportDomains()
 	case stNames:
-		d.stage = stDone
+		d.stage = stQuantized
 		return d.names()
+	case stQuantized:
+		d.stage = stDone
+		return d.quantized()
 	default:
 		panic("internal error: stage out of range")
 	}
@@ -203,6 +208,7 @@ type scope struct {
 	parent   int32
 	label    string // "" if it adds nothing to a name
 	constant bool   // an operator that is its only attribute
+	values   bool   // a graph or a function, whose operators have inputs by name
 }
 
 // newScope opens a scope whose place its parent states later.

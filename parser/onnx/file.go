@@ -27,7 +27,8 @@ type File struct {
 	entries []entry
 	index   *wire.NameSet // names of the tensors
 	meta    []pair
-	outside []*tensor.Handle // of External, once attached
+	outside []*tensor.Handle            // of External, once attached
+	coded   map[string]tensor.Quantized // by the name of the codes
 
 	attached bool
 }

@@ -23,6 +23,9 @@ func (g *graphProto) Message(_ uint64, of pb.Hook) error {
 	switch of := of.(type) {
 	case *nodeProto:
 		g.nodes++
+		if err := g.d.keep(of.quantizes(), &g.scope); err != nil {
+			return err
+		}
 		return g.d.below(of.scope, &g.scope, of.label(g.nodes-1))
 	case *tensorProto:
 		if of.name == "" {
@@ -35,6 +38,11 @@ func (g *graphProto) Message(_ uint64, of pb.Hook) error {
 		}
 		return g.d.add(&of.e, &g.scope, of.name)
 	}
+	return nil
+}
+
+func (g *graphProto) End(*wire.Cursor, int64) error {
+	g.d.scopes[g.scope].values = g.scope > 0
 	return nil
 }
 
@@ -61,12 +69,41 @@ type attributeProto struct {
 	name  string
 	scope int32
 	count [3]int32 // messages of each list
+
+	number  int64 // the last that it has, of numbers
+	numbers int
+	other   bool // it has something else than numbers
+}
+
+// attributeNumber is the field of an attribute that is one whole number, attributeType that
+// of its type.
+const attributeNumber, attributeType = 3, 20
+
+func (a *attributeProto) Number(f, v uint64) error {
+	switch f {
+	case attributeNumber:
+		a.number, a.numbers = int64(v), a.numbers+1
+	case attributeType:
+	default:
+		a.other = true
+	}
+	return nil
 }
 
 func (a *attributeProto) Text(f uint64, s string) error {
-	if f == 1 {
+	const name, note = 1, 13
+	switch f {
+	case name:
 		a.name = s
+	case note:
+	default:
+		a.other = true // a reference to an attribute of a function among them
 	}
+	return nil
+}
+
+func (a *attributeProto) Bytes(uint64, wire.Cursor) error {
+	a.other = true
 	return nil
 }
 
@@ -100,10 +137,16 @@ type nodeProto struct {
 	outputs     int
 	typ, domain string
 	scope       int32
+	inputs      []string
+	attributes  []attributeValue
 }
 
 func (o *nodeProto) Text(f uint64, s string) error {
 	switch f {
+	case 1:
+		if len(o.inputs) < maxInputs {
+			o.inputs = append(o.inputs, s)
+		}
 	case 2:
 		if o.outputs++; o.outputs == 1 {
 			o.output = s
@@ -117,7 +160,10 @@ func (o *nodeProto) Text(f uint64, s string) error {
 }
 
 func (o *nodeProto) Bytes(f uint64, at wire.Cursor) error {
-	if f == 7 || f == 4 {
+	switch f {
+	case 1:
+		return o.Text(f, "") // of a long name, which no tensor has
+	case 4, 7:
 		o.domain = "a name of " + strconv.FormatInt(at.Left(), 10) + " bytes"
 	}
 	return nil
@@ -125,6 +171,9 @@ func (o *nodeProto) Bytes(f uint64, at wire.Cursor) error {
 
 func (o *nodeProto) Message(_ uint64, of pb.Hook) error {
 	if a, ok := of.(*attributeProto); ok {
+		if len(o.attributes) < maxInputs {
+			o.attributes = append(o.attributes, attributeValue{a.name, a.number, a.numbers == 1 && !a.other})
+		}
 		return o.d.below(a.scope, &o.scope, a.name)
 	}
 	return nil
@@ -220,6 +269,9 @@ func (p *functionProto) Message(_ uint64, of pb.Hook) error {
 	switch of := of.(type) {
 	case *nodeProto:
 		p.nodes++
+		if err := p.d.keep(of.quantizes(), &p.scope); err != nil {
+			return err
+		}
 		return p.d.below(of.scope, &p.scope, of.label(p.nodes-1))
 	case *attributeProto: // a default
 		return p.d.below(of.scope, &p.scope, of.name)
@@ -238,6 +290,7 @@ func (p *functionProto) label() string {
 
 func (p *functionProto) End(c *wire.Cursor, at int64) error {
 	d := p.d
+	d.scopes[p.scope].values = p.scope > 0
 	if len(d.functions) >= maxOperations {
 		return nil
 	}

@@ -42,6 +42,25 @@ type Verifier interface {
 	Verify(*limits.Budget) error
 }
 
+// A Quantizer is a Model with operators that make numbers of codes: a graph.
+type Quantizer interface {
+	// Quantized returns how the operators read a tensor of codes; false if none does.
+	Quantized(name string) (Quantized, bool)
+}
+
+// A Quantized is a tensor of codes, and what its operator says of it. The tensors are named
+// as the Model names them.
+type Quantized struct {
+	Operator string // "DequantizeLinear"
+	Scales   string
+	Zeros    string   // "" if there are none
+	Axis     int64    // of the scales, or of the blocks
+	Block    int64    // indices of the axis that share a scale, 0 for one index
+	Bits     int64    // of a code, where the type does not say it
+	Shape    [2]int64 // of the matrix, where the tensor's own is that of its blocks
+	Why      string   // why it is not decoded, "" if it is
+}
+
 // A Stated is an open file whose source, such as a registry, may state its digest.
 type Stated interface {
 	// Verified reports whether the whole file was compared with the digest, or the source
