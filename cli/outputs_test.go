@@ -157,7 +157,7 @@ func TestForceReplacesWhatTheProgramWrote(t *testing.T) {
 	model := load(t, "model.safetensors")
 	write(t, "evil.pkl", runsCode)
 	for kind, args := range map[string]string{
-		"sarif": "scan --output sarif=@ checkpoint.pt", "junit": "scan --output junit=@ model.safetensors", "markdown": "verify --output markdown=@ model.safetensors",
+		"sarif": "scan --output sarif=@ checkpoint.pt", "junit": "scan --output junit=@ model.safetensors", "html": "scan --output html=@ checkpoint.pt", "markdown": "verify --output markdown=@ model.safetensors",
 		"github": "scan --output github=@ evil.pkl", "gitlab": "inspect --output gitlab=@ evil.pkl", "json": "scan --output json=@ model.safetensors",
 		"baseline": "scan --output baseline=@ model.safetensors", "bom": "scan --bom @ model.safetensors", "attest": "scan --attest @ --key key.pem model.safetensors",
 		"manifest": "hash -o @ model.safetensors", "page": "inspect --html @ model.safetensors",

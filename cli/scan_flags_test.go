@@ -135,7 +135,7 @@ func TestAListOfFiles(t *testing.T) {
 func TestSeveralReportsAtOnce(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(dir, "a.pkl"), runsCode)
-	args, list := []string{"scan"}, []string{"json", "sarif", "junit", "markdown", "github", "baseline"}
+	args, list := []string{"scan"}, []string{"json", "sarif", "junit", "html", "markdown", "github", "baseline"}
 	for _, f := range list {
 		args = append(args, "--output", f+"="+filepath.Join(out, f))
 	}

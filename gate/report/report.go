@@ -1,6 +1,6 @@
-// Package report writes verdicts for the programs that pipelines feed: SARIF 2.1.0,
-// JUnit's XML, a table in Markdown, annotations of GitHub's runners, GitLab's report of
-// code quality, and the baseline that later runs are held against.
+// Package report writes verdicts for people and for pipelines: SARIF 2.1.0,
+// JUnit's XML, a page for people, a table in Markdown, annotations of GitHub's runners,
+// GitLab's report of code quality, and the baseline that later runs are held against.
 //
 //	w, err := report.New("sarif", file, "1.2.0")
 //	...
@@ -44,6 +44,7 @@ var formats = []struct {
 }{
 	{"sarif", func() format { return &sarif{} }},
 	{"junit", func() format { return junit{} }},
+	{"html", func() format { return &page{} }},
 	{"markdown", func() format { return markdown{} }},
 	{"github", func() format { return github{} }},
 	{"gitlab", func() format { return &gitlab{} }},

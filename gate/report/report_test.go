@@ -133,6 +133,52 @@ func TestJUnitIsXML(t *testing.T) {
 	}
 }
 
+// The page has an article for each file, says what each rule that occurs means, and no text of a
+// file is markup. Nothing in it runs.
+func TestThePageForPeople(t *testing.T) {
+	text := written(t, "html", nasty)
+	count := map[string]int{}
+	ids := map[string]bool{}
+	var links []string
+	d := xml.NewDecoder(strings.NewReader(text))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		e, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		count[e.Name.Local]++
+		for _, a := range e.Attr {
+			switch {
+			case a.Name.Local == "id":
+				ids["#"+a.Value] = true
+			case a.Name.Local == "href":
+				links = append(links, a.Value)
+			case strings.HasPrefix(a.Name.Local, "on"), a.Name.Local == "style", a.Name.Local == "src":
+				t.Errorf("%s has %s", e.Name.Local, a.Name.Local)
+			}
+		}
+	}
+	if count["article"] != 3 || count["script"] != 0 || count["x"] != 0 || count["li"] != len(links) || len(links) == 0 {
+		t.Errorf("%v, %d links", count, len(links))
+	}
+	for _, l := range links {
+		if !ids[l] {
+			t.Errorf("nothing is at %s", l)
+		}
+	}
+	if !strings.Contains(text, "<b>Files: 1 refused, 1 accepted, 1 skipped, because no loader takes them for a model.</b>") {
+		t.Error("the page does not count its files:", text[max(0, len(text)-400):])
+	}
+}
+
 func TestNamesCannotForgeAReport(t *testing.T) {
 	for line := range strings.Lines(written(t, "github", nasty)) {
 		if !strings.HasPrefix(line, "::error file=") || strings.Count(line, "::") != 2 {

@@ -93,7 +93,7 @@ func (o Output) stdout() string {
 
 // format reports whether --format prints this kind of output.
 func (o Output) format() bool {
-	return slices.Contains([]string{"sarif", "junit", "markdown", "github", "gitlab"}, o.Kind)
+	return slices.Contains([]string{"sarif", "junit", "html", "markdown", "github", "gitlab"}, o.Kind)
 }
 
 // beginnings are the first bytes of each kind of output; --force replaces a file only if it
@@ -102,6 +102,7 @@ var beginnings = map[string][]string{
 	"json":     {`{"schema":"amn.`},
 	"sarif":    {`{"$schema":"https://json.schemastore.org/sarif-2.1.0.json"`},
 	"junit":    {xml.Header + `<testsuites name="gate">`},
+	"html":     {"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"generator\" content=\"amn\"><title>What amn scan found</title>"},
 	"markdown": {"| file | verdict | rule | what |\n"},
 	"github":   {"::error file=", "::warning file=", "::notice file="},
 	"gitlab":   {"[\n{\"description\":", "[\n]"},

@@ -16,7 +16,7 @@ import (
 
 // ReportFlags choose the formats and the files of reports.
 type ReportFlags struct {
-	Format string   `enum:"text,json,sarif,junit,markdown,github,gitlab" default:"text" help:"Form of the output: text, json (same as --json), sarif, junit, markdown, github (annotations) or gitlab (code quality report)."`
+	Format string   `enum:"text,json,sarif,junit,html,markdown,github,gitlab" default:"text" help:"Form of the output: text, json (same as --json), sarif, junit, html (a page for people), markdown, github (annotations) or gitlab (code quality report)."`
 	Output []string `placeholder:"FORMAT=FILE" help:"Also write a report to a file, such as sarif=report.sarif. Formats as above, and baseline for --baseline. The file must not lie in a judged folder. Repeatable."`
 	Force  bool     `short:"f" help:"Replace reports that an earlier run has written, and allow outputs in a judged folder: they are listed as not judged (exit code 5)."`
 }

@@ -64,6 +64,7 @@ func (Scan) Examples() []run.Example {
 		{Command: "amn scan --all checkpoint.pt", What: "Everything that it asks for, with places."},
 		{Command: "amn scan --json --quiet models", What: "A verdict for every file of a folder, for a program."},
 		{Command: "amn scan --output sarif=scan.sarif --output junit=scan.xml models", What: "Reports for a pipeline, in addition to the text."},
+		{Command: "amn scan --output html=scan.html models", What: "A page for people: what was refused, why, and how it is mended."},
 		{Command: "amn scan --files-from list.txt", What: "Files that a list names, such as those of a change."},
 		{Command: "amn scan --output baseline=known.json models", What: "What is refused today..."},
 		{Command: "amn scan --baseline known.json models", What: "... and what is new since."},
