@@ -33,13 +33,20 @@ var checks = map[string]check{
 	"categories": (*machine).checkCategories,
 	"edges":      (*machine).checkEdges,
 	"treeof":     (*machine).checkTreeOf,
-	"ratio":      (*machine).checkRatio,
-	"uuid":       (*machine).checkUUID,
-	"seeds":      (*machine).checkSeeds,
-	"interval":   (*machine).checkInterval,
-	"duration":   (*machine).checkDuration,
-	"lightgbm":   (*machine).checkBooster,
-	"ordinal":    (*machine).checkOrdinal,
+	"centers":    (*machine).checkCenters,
+	"machine":    (*machine).checkMachine,
+	"isotonic":   (*machine).checkIsotonic,
+	"neighbors":  (*machine).checkNeighbors,
+	"distance":   (*machine).checkDistance,
+
+	"neighbortree": (*machine).checkNeighborTree,
+	"ratio":        (*machine).checkRatio,
+	"uuid":         (*machine).checkUUID,
+	"seeds":        (*machine).checkSeeds,
+	"interval":     (*machine).checkInterval,
+	"duration":     (*machine).checkDuration,
+	"lightgbm":     (*machine).checkBooster,
+	"ordinal":      (*machine).checkOrdinal,
 }
 
 // maxRatio bounds the digits of the parts of a fraction, which are brought to their lowest

@@ -54,6 +54,9 @@ func (m *machine) matchesSimple(p *pattern, r ref, kind Kind) bool {
 	case small:
 		n, ok := m.g.int64(r)
 		return ok && n >= -1024 && n <= 1024
+	case positive:
+		n, ok := m.g.int64(r)
+		return ok && kind == KindInt && n >= 1 && n <= 1<<31-1
 	case int64Of:
 		_, ok := m.g.int64(r)
 		return ok && kind == KindInt

@@ -27,6 +27,7 @@ const (
 	boolean             // num is 0 or 1
 	number              // an integer or a float
 	small               // an integer of at most 1,024 in both directions
+	positive            // an integer of 31 bits from 1 on
 	textOf              // a str, or bytes, equal to text
 	integerOf           // num
 	anyArray            // a NumPy array of the class ndarray
@@ -55,7 +56,7 @@ const (
 var simple = map[string]pattern{
 	"any": {op: anyValue}, "values": {op: plainData}, "none": {op: ofKind, num: int64(KindNone)}, "bool": {op: ofKind, num: int64(KindBool)},
 	"true": {op: boolean, num: 1}, "false": {op: boolean}, "int": {op: ofKind, num: int64(KindInt)},
-	"float": {op: ofKind, num: int64(KindFloat)}, "number": {op: number}, "small": {op: small}, "str": {op: ofKind, num: int64(KindText)},
+	"float": {op: ofKind, num: int64(KindFloat)}, "number": {op: number}, "small": {op: small}, "positive": {op: positive}, "str": {op: ofKind, num: int64(KindText)},
 	"bytes": {op: ofKind, num: int64(KindBytes)}, "list": {op: ofKind, num: int64(KindList)}, "dict": {op: ofKind, num: int64(KindDict)},
 	"set": {op: ofKind, num: int64(KindSet)}, "tuple": {op: ofKind, num: int64(KindTuple)}, "array": {op: anyArray}, "dtype": {op: dtypeOf}, "scalar": {op: scalarOf},
 	"datetime": {op: moment}, "slice": {op: sliceOf}, "attributes": {op: attributes}, "plain": {op: plainClass}, "ndarray": {op: arrayClass}, "ordered": {op: keyedDict}, "int64": {op: int64Of}, "numeric": {op: numericOf},

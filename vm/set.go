@@ -168,6 +168,16 @@ func (r *setReader) find(name string) *class {
 	return r.data.byName[name]
 }
 
+// both is a rule that asks two, as a class with two lines of check has.
+func both(one, other check) check {
+	if one == nil {
+		return other
+	}
+	return func(m *machine, c *class, target, with ref) bool {
+		return one(m, c, target, with) && other(m, c, target, with)
+	}
+}
+
 func (r *setReader) about(word, rest string) (err error) {
 	c := r.at
 	var to **pattern
@@ -183,10 +193,11 @@ func (r *setReader) about(word, rest string) (err error) {
 	case "list":
 		to = &c.list
 	case "check":
-		var ok bool
-		if c.check, ok = checks[rest]; !ok {
+		one, ok := checks[rest]
+		if !ok {
 			return fmt.Errorf("%q is not a rule", rest)
 		}
+		c.check = both(c.check, one)
 		return nil
 	case "owns":
 		c.owns = map[string]bool{}

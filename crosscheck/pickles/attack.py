@@ -77,7 +77,9 @@ def use(v):
     for one in (lambda: repr(v), lambda: str(v.describe()), lambda: v.copy().sum(), lambda: v.astype(object), lambda: v.to_numpy(), lambda: v.toarray(), lambda: v.get_loc(1),
                 lambda: v.dropna(), lambda: v.sort_values(), lambda: v.tocsr() @ v.tocsc(), lambda: v.tocoo().tocsr().sum(), lambda: v.T.tocsc(), lambda: v.unique(), lambda: v.isin([1]),
                 lambda: v.value_counts(), lambda: v.iloc[-1], lambda: v.reset_index(), lambda: v.groupby(v.columns[0]).sum(), lambda: v + v, lambda: v.get_indexer(v), lambda: v == v,
-                lambda: v.filled(), lambda: v.tolist(), lambda: v.factorize(), lambda: v.to_csv(), lambda: v.memory_usage(deep=True), lambda: v.predict([[0.0] * 4] * 3), lambda: v.transform([[0.0] * 4] * 3)):
+                lambda: v.filled(), lambda: v.tolist(), lambda: v.factorize(), lambda: v.to_csv(), lambda: v.memory_usage(deep=True), lambda: v.predict([[0.0] * 4] * 3), lambda: v.transform([[0.0] * 4] * 3),
+                lambda: v.predict_proba([[0.0] * 4] * 3), lambda: v.decision_function([[0.0] * 4] * 3), lambda: v.kneighbors([[0.0] * 4] * 3), lambda: v.kneighbors_graph([[0.0] * 4] * 3), lambda: v.radius_neighbors([[0.0] * 4] * 3),
+                lambda: v.score_samples([[0.0] * 4] * 3), lambda: v.inverse_transform(v.transform([[0.0] * 4] * 3)), lambda: v.transform(["a b"])):
         try:
             one()
         except MemoryError:

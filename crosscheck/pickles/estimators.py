@@ -14,9 +14,16 @@ import warnings
 
 import joblib
 import numpy as np
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.cluster import KMeans
+from sklearn.ensemble import VotingRegressor
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import RidgeClassifier, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import BallTree, KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier
 
 warnings.simplefilter("ignore")
@@ -70,7 +77,62 @@ def accepted():
     yield "pruned", DecisionTreeClassifier(max_leaf_nodes=3, ccp_alpha=0.01, random_state=0).fit([[1], [2], [3], [4]], [0, 1, 0, 1])
 
 
+    yield "centers", KMeans(2, n_init=1, random_state=0).fit(X)
+    yield "machine", SVC().fit(X, y)
+    yield "machine-regression", SVR().fit(X, y)
+    yield "neighbors", KNeighborsClassifier(1).fit(X, y)
+    yield "neighbors-ball", BallTree(X, leaf_size=1)
+    yield "isotonic", IsotonicRegression().fit([1, 2, 3], [1, 2, 3])
+    yield "search", GridSearchCV(RidgeClassifier(), {"alpha": [1, 2]}, cv=2).fit(X, y)
+    yield "voting", VotingRegressor([("a", SVR())]).fit(X, y)
+    yield "descent", SGDClassifier().fit(X, y)
+    yield "hashes", HashingVectorizer()
+
+
+def points(i, **fields):
+    """Neighbors with a tree that was changed: one place of its state, or fields of one of its nodes."""
+    one = KNeighborsClassifier(1, leaf_size=1, algorithm="kd_tree").fit(X, y)
+    call, args, made = one._tree.__reduce__()
+    made = list(made)
+    if "place" in fields:
+        made[fields["place"]] = fields["value"]
+    else:
+        made[2] = made[2].copy()
+        for name, value in fields.items():
+            made[2][name][i] = value
+    one._tree = Call(call, args, tuple(made))
+    return one
+
+
+def wrong():
+    """Estimators whose arrays do not fit each other."""
+    yield "centers-columns", changed(KMeans(2, n_init=1, random_state=0).fit(X), cluster_centers_=X[:, :1].copy())
+    yield "centers-order", changed(KMeans(2, n_init=1, random_state=0).fit(X), cluster_centers_=np.asfortranarray(X))
+    yield "centers-threads", changed(KMeans(2, n_init=1, random_state=0).fit(X), _n_threads=1 << 20)
+    for name, value in {
+        "coefs": {"_dual_coef_": np.ones((1, 2))}, "vectors": {"support_vectors_": X[:, :1].copy()}, "count": {"_n_support": np.array([2, 1 << 20], "i4")}, "classes": {"_n_support": np.array([2, 2, 0], "i4")},
+        "offset": {"_intercept_": np.ones(0)}, "kernel": {"kernel": "precomputed"}, "sparse": {"_sparse": True}, "likely": {"_effective_probability": True}, "labels": {"classes_": np.arange(3)},
+    }.items():
+        yield "machine-" + name, changed(SVC().fit(X, y), **value)
+    yield "machine-regression", changed(SVR().fit(X, y), _n_support=np.array([1, 1, 1], "i4"))
+    yield "neighbors-columns", changed(KNeighborsClassifier(1).fit(X, y), _fit_X=X[:, :1].copy())
+    yield "neighbors-label", changed(KNeighborsClassifier(1).fit(X, y), _y=np.array([0, 0, 1, 1 << 40]))
+    yield "neighbors-samples", changed(KNeighborsClassifier(1).fit(X, y), n_samples_fit_=1)
+    yield "neighbors-order", points(0, place=1, value=np.array([0, 1, 2, 1 << 40]))
+    yield "neighbors-nodes", points(0, place=6, value=7)
+    yield "neighbors-levels", points(0, place=5, value=2**31 - 1)
+    yield "neighbors-bounds", points(0, place=3, value=np.zeros((2, 1, 2)))
+    yield "neighbors-data", points(0, place=0, value=np.zeros((4, 1)))
+    yield "neighbors-end", points(0, idx_end=1 << 40)
+    yield "neighbors-start", points(1, idx_start=-1)
+    yield "neighbors-leaf", points(1, is_leaf=0)
+    yield "neighbors-both", points(2, idx_start=0)
+    yield "isotonic", changed(IsotonicRegression().fit([1, 2, 3], [1, 2, 3]), X_thresholds_=np.arange(2.0))
+    yield "hashes", changed(HashingVectorizer(), n_features=0)
+
+
 def refused():
+    yield from wrong()
     yield "tree-child", nodes(0, "left_child", 1 << 40)
     yield "tree-cycle", nodes(0, "left_child", 0)
     yield "tree-feature", nodes(0, "feature", 1 << 40)

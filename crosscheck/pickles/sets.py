@@ -37,7 +37,7 @@ SINK_NAMES = {"open", "eval", "exec", "compile", "__import__", "input", "breakpo
 SINK_MODULES = {"os", "sys", "io", "subprocess", "shutil", "pickle", "importlib", "tempfile", "urllib", "socket", "ctypes", "builtins", "pathlib", "zipfile", "tarfile", "gzip", "codecs"}
 SINKS_OF_ARRAYS = {"load", "fromfile", "memmap", "save", "savez", "savez_compressed", "savetxt", "loadtxt", "genfromtxt", "DataSource", "as_strided", "frombuffer", "ctypeslib", "f2py", "load_npz", "save_npz", "LowLevelCallable"}
 FITS = ("cost_complexity_pruning_path", "path", "score", "sparsify", "fit", "partial_fit", "_fit", "__init__", "__repr__", "__sklearn_tags__", "__getstate__", "__setstate__", "get_metadata_routing", "__sklearn_clone__", "set_output", "_repr_html_", "_repr_mimebundle_")
-HOOKS = ("__reduce__", "__reduce_ex__", "__del__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__new__", "__eq__", "__hash__", "__init_subclass__", "__call__", "__enter__", "__exit__", "__setitem__", "append", "extend")
+HOOKS = ("__reduce__", "__reduce_ex__", "__del__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__new__", "__init_subclass__", "__enter__", "__exit__", "__setitem__", "append", "extend")
 
 # What runs when an instance is loaded, or is not what pickle calls by default.
 RUNS = ("__reduce__", "__reduce_ex__", "__del__", "__getattribute__", "__getnewargs__", "__getnewargs_ex__", "__getinitargs__", "__init_subclass__", "__set_name__", "__instancecheck__", "__prepare__")
@@ -51,13 +51,48 @@ SKLEARN = {
     "sklearn.feature_selection._univariate_selection.f_classif": [],
     "sklearn.feature_selection._univariate_selection.f_regression": [],
     "sklearn.feature_selection._univariate_selection.chi2": [],
+    "numpy.mean": [],
+    # Trees of neighbors, and distances. Those with weights or a matrix are left out.
+    **{f"sklearn.neighbors._{kind}_tree.newObj": [f"call (@sklearn.neighbors._{kind}_tree.{name})", f"state (array:f8.2, array:i8.1, array, array:f8.3, positive, positive, positive, int64, int64, int64, int64, <sklearn.metrics._dist_metrics.newObj>, none)", "check neighbortree"] for kind, name in (("kd", "KDTree"), ("ball", "BallTree"))},
+    "sklearn.neighbors._kd_tree.KDTree": [], "sklearn.neighbors._ball_tree.BallTree": [],
+    "sklearn.metrics._dist_metrics.newObj": ["call (@" + " | @".join(f"sklearn.metrics._dist_metrics.{name}Distance64" for name in ("Euclidean", "Manhattan", "Chebyshev", "Minkowski")) + ")", "state (number, array:f8.1, array:f8.2)", "check distance"],
+    **{f"sklearn.metrics._dist_metrics.{name}Distance64": [] for name in ("Euclidean", "Manhattan", "Chebyshev", "Minkowski")},
+    # A dict whose __setstate__ stores nothing.
+    "sklearn.utils._bunch.Bunch": ["new ()", "state {'_deprecated_key_to_warnings'?: {str: str}}", "dict {str: values}"],
+    # Losses in compiled code: a number at most, and methods that fitting gives arrays.
+    **{f"sklearn.linear_model._sgd_fast.{name}": [f"call ({args})"] for name, args in (("Hinge", "float"), ("SquaredHinge", "float"), ("ModifiedHuber", ""), ("EpsilonInsensitive", "float"), ("SquaredEpsilonInsensitive", "float"))},
+    **{f"sklearn._loss._loss.Cy{name}": [f"call ({args})"] for name, args in (("AbsoluteError", ""), ("ExponentialLoss", ""), ("HalfBinomialLoss", ""), ("HalfGammaLoss", ""), ("HalfPoissonLoss", ""), ("HalfSquaredError", ""), ("HalfTweedieLoss", "float"), ("HalfTweedieLossIdentity", "float"), ("HuberLoss", "float"), ("PinballLoss", "float"))},
 }
+# Classes of scikit-learn that are no estimators and that estimators hold.
+PARTS = ("sklearn.model_selection._split", "sklearn._loss.loss", "sklearn._loss.link", "sklearn.gaussian_process.kernels", "sklearn.neural_network._stochastic_optimizers", "sklearn.calibration", "sklearn.gaussian_process._gpc")
+HELD = {"_PassthroughScorer", "_CalibratedClassifier", "_SigmoidCalibration", "_BinaryGaussianProcessClassifierLaplace"}
+# Compiled functions that get arrays whose shapes a rule compares, or that their caller makes.
+LOOPS = tuple(f"sklearn.{name}" for name in (
+    "cluster._k_means_common._inertia_dense", "cluster._k_means_common._inertia_sparse", "cluster._k_means_lloyd.lloyd_iter_chunked_dense", "cluster._k_means_lloyd.lloyd_iter_chunked_sparse",
+    "cluster._k_means_elkan.elkan_iter_chunked_dense", "cluster._k_means_elkan.elkan_iter_chunked_sparse", "cluster._k_means_elkan.init_bounds_dense", "cluster._k_means_elkan.init_bounds_sparse",
+    "cluster._k_means_minibatch._minibatch_update_dense", "cluster._k_means_minibatch._minibatch_update_sparse", "cluster._k_means_common._is_same_clustering", "cluster._k_means_common._relocate_empty_clusters_dense",
+    "decomposition._online_lda_fast.cy_dirichlet_expectation_1d", "decomposition._online_lda_fast.cy_mean_change", "decomposition._online_lda_fast._dirichlet_expectation_2d",
+    *(f"metrics._pairwise_distances_reduction._{module}.{name}{bits}" for module, name in (("argkmin", "ArgKmin"), ("argkmin_classmode", "ArgKminClassMode"), ("radius_neighbors", "RadiusNeighbors"), ("radius_neighbors_classmode", "RadiusNeighborsClassMode")) for bits in (32, 64)),
+    *(f"metrics._dist_metrics.DistanceMetric{bits}" for bits in ("", 32, 64)),
+    "svm._libsvm", "svm._libsvm.predict", "svm._libsvm.predict_proba", "svm._libsvm.decision_function", "svm._libsvm.set_verbosity_wrap", "svm._libsvm_sparse", "svm._libsvm_sparse.libsvm_sparse_predict", "svm._libsvm_sparse.libsvm_sparse_predict_proba", "svm._libsvm_sparse.libsvm_sparse_decision_function"))
 # The rules of classes by the attributes that they are about, and the methods that make a
 # sparse matrix, whose indices nobody looks at, of these attributes alone.
-CHECKS = {"tree_": "treeof", "vocabulary_": "vocabulary", "_n_features_outs": "onehot", "bin_edges_": "edges", "_missing_indices": "categories"}
-EXPLAINED = {"CountVectorizer._count_vocab", "DictVectorizer._transform", "OneHotEncoder.transform"}
+CHECKS = {"tree_": "treeof", "vocabulary_": "vocabulary", "_n_features_outs": "onehot", "bin_edges_": "edges", "_missing_indices": "categories", "cluster_centers_": "centers", "support_vectors_": "machine", "X_thresholds_": "isotonic", "n_samples_fit_": "neighbors"}
+EXPLAINED = {"CountVectorizer._count_vocab", "DictVectorizer._transform", "OneHotEncoder.transform",
+             # of the caller's matrix, whose columns they count, select or hash
+             "SelectorMixin.inverse_transform", "FeatureHasher.transform", "AdditiveChi2Sampler._transform_sparse", "sklearn.preprocessing._polynomial._create_expansion",
+             # of neighbors, whose numbers are below that of the points
+             "KNeighborsMixin.kneighbors_graph", "RadiusNeighborsMixin.radius_neighbors_graph",
+             # of the caller's labels, among them alone those that a class has
+             "sklearn.preprocessing._label.label_binarize", "MultiLabelBinarizer._transform", "OneVsRestClassifier.predict",
+             # asked for by fitting, or by the name of a solver that no other method gives
+             "sklearn.linear_model._sag.sag_solver"}
+# __setstate__ of classes of scikit-learn that a rule or a pattern looks at first.
+LOADED = {"sklearn.base.BaseEstimator", "sklearn.isotonic.IsotonicRegression"}
 # Attributes whose values are narrower than any data, by name.
-VALUES = {"n_jobs": "none | small", "tree_": "<sklearn.tree._tree.Tree>", "memory": "none", "input": "'content'", "token_pattern": r"'(?u)\b\w\w+\b' | none"}
+VALUES = {"n_jobs": "none | small", "tree_": "<sklearn.tree._tree.Tree>", "memory": "none", "input": "'content'", "n_features": "positive", "X_thresholds_": "array:f4/f8.1", "y_thresholds_": "array:f4/f8.1", "_sparse": "false", "_tree": "none | <sklearn.neighbors._kd_tree.newObj> | <sklearn.neighbors._ball_tree.newObj>", "token_pattern": r"'(?u)\b\w\w+\b' | none"}
+# The same for one class, which no rule about the attribute is about.
+OWN_VALUES = {("KernelDensity", "tree_"): "<sklearn.neighbors._kd_tree.newObj> | <sklearn.neighbors._ball_tree.newObj>"}
 SINK_METHODS = {"tofile", "to_csv", "to_pickle", "to_hdf", "to_sql", "to_parquet", "to_excel", "to_json", "eval", "query", "dump", "pipe", "save", "savez"}
 # Modules that hold no sink, or whose sinks SINKS_OF_ARRAYS and SINK_METHODS name.
 HARMLESS = {"packaging", "ot", "numpy", "narwhals", "array_api_compat", "scipy", "pandas", "math", "collections", "itertools", "functools", "typing", "typing_extensions", "logging", "warnings", "abc", "enum", "dataclasses", "copy", "re", "random", "operator", "time", "datetime", "types", "numbers", "heapq",
@@ -80,12 +115,15 @@ class Library:
     def classes(self):
         if self.packages[0] == "sklearn":
             from sklearn.utils import all_estimators
-            return [c for _, c in sorted(all_estimators(), key=lambda pair: (pair[1].__module__, pair[0]))], {}
+            import sklearn.experimental.enable_halving_search_cv
+            import sklearn.metrics._scorer
+            parts = {c for m in (*map(importlib.import_module, PARTS), sklearn.metrics._scorer) for c in vars(m).values() if isinstance(c, type) and c.__module__ == m.__name__ and (c.__name__ in HELD or not c.__name__.startswith("_") and m.__name__ in PARTS)}
+            return sorted({c for _, c in all_estimators()} | parts, key=lambda c: (c.__module__, c.__name__)), {}
         found, names = {}, {}
         package = importlib.import_module(self.packages[0])
         modules = [package]
         for info in pkgutil.walk_packages(getattr(package, "__path__", []), package.__name__ + ".", onerror=lambda _: None):
-            if not any(part in ("tests", "test", "testing", "conftest", "scripts", "__main__") for part in info.name.split(".")):
+            if not any(part in ("tests", "test", "testing", "_testutils", "_mptestutils", "conftest", "scripts", "__main__") for part in info.name.split(".")):
                 try:
                     modules.append(importlib.import_module(info.name))
                 except BaseException:
@@ -105,7 +143,7 @@ LIGHTGBM = {
 }
 SAVES = ("save", "load", "to_", "from_", "write", "read", "plot", "draw", "show", "export", "import", "download", "open", "dump")
 LIBRARIES = {
-    "sklearn": Library("Estimators of scikit-learn whose source runs nothing and whose numbers no compiled code follows unseen", "scikit-learn", ("sklearn",), rules=SKLEARN),
+    "sklearn": Library("Estimators of scikit-learn whose source runs nothing and whose numbers no compiled code follows unseen", "scikit-learn", ("sklearn",), rules=SKLEARN, explained=LOOPS),
     "imblearn": Library("Samplers and ensembles of imbalanced-learn", "imbalanced-learn", ("imblearn", "sklearn"), ("fit_resample", "fit_sample")),
     "lightgbm": Library("Estimators of LightGBM, and boosters whose text is a model", "lightgbm", ("lightgbm", "sklearn"), SAVES + ("model_", "trees_", "predict", "dump_"), LIGHTGBM, {"_Booster": "none | <lightgbm.basic.Booster>"}, only=("lightgbm.sklearn",), settings=lambda: __import__("lightgbm").basic._ConfigAliases._get_all_param_aliases()),
     "gensim": Library("Vectors, dictionaries and models of gensim", "gensim", ("gensim",), SAVES + ("train", "update", "build_vocab", "scan_vocab", "prepare", "create_", "add_", "intersect", "init_", "evaluate"),
@@ -248,7 +286,7 @@ class Reach:
                 self.bad = f"{where}: imports {name}"
         elif not checked(name):
             try:
-                if is_compiled(name):
+                if is_compiled(name) and name not in LIBRARY.explained:
                     self.bad = f"{where}: compiled code of {name}"
             except (ImportError, AttributeError, ValueError):
                 self.bad = f"{where}: imports {name}"
@@ -288,7 +326,7 @@ def generated(cls, function):
 
 
 def is_descriptor(value):
-    return hasattr(type(value), "__get__") and type(value).__module__.split(".")[0] not in ("builtins", "functools", "abc", "types")
+    return hasattr(type(value), "__get__") and type(value).__module__.split(".")[0] not in ("builtins", "functools", "abc", "types", "collections", "_collections")
 
 
 def walk(node):
@@ -338,7 +376,7 @@ def attributes(cls):
         if "__init__" in vars(base) and inspect.isfunction(vars(base)["__init__"]):
             names.update(p for p in inspect.signature(base.__init__).parameters if p not in ("self", "args", "kwargs"))
     if "sklearn" in LIBRARY.packages:
-        names.update(("n_features_in_", "feature_names_in_"))
+        names.update(("n_features_in_", "feature_names_in_", "classes_"))
     if LIBRARY.settings and any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls.__init__).parameters.values()):
         every = LIBRARY.settings()
         names.update(every, *every.values())
@@ -347,6 +385,8 @@ def attributes(cls):
 
 def left_out(cls):
     """Why a class is not in the set, or None."""
+    if inspect.isabstract(cls):
+        return "it is abstract, and cannot be loaded"
     if type(cls).__module__ not in ("builtins", "abc", "enum"):
         return f"a metaclass, {type(cls).__name__}"
     for base in cls.__mro__[:-1]:
@@ -360,7 +400,7 @@ def left_out(cls):
             if hook in vars(base) and vars(base)[hook] is not None and not (hook == "__init_subclass__" and base.__module__.startswith("sklearn.utils")):
                 return f"{base.__name__}.{hook}"
         for hook in ("__setstate__", "__getstate__"):
-            if hook in vars(base) and f"{base.__module__}.{base.__name__}" != "sklearn.base.BaseEstimator" and not (hook == "__getstate__" and LIBRARY.packages[0] != "sklearn"):
+            if hook in vars(base) and f"{base.__module__}.{base.__name__}" not in LOADED and not (hook == "__getstate__" and LIBRARY.packages[0] != "sklearn"):
                 return f"{base.__name__}.{hook}"
         if "__slots__" in vars(base) and vars(base)["__slots__"] != ():
             return f"{base.__name__}.__slots__"
@@ -384,11 +424,13 @@ def members(cls, version):
     if issubclass(cls, dict):
         yield "dict {values: values}"
         return
-    parts = [f"'{n}'?: {LIBRARY.values.get(n, VALUES.get(n, 'values') if 'sklearn' in LIBRARY.packages else 'values')}" for n in names]
-    if cls.__module__.startswith("sklearn."):
+    parts = [f"'{n}'?: {OWN_VALUES.get((cls.__name__, n)) or LIBRARY.values.get(n, VALUES.get(n, 'values') if 'sklearn' in LIBRARY.packages else 'values')}" for n in names]
+    if cls.__module__.startswith("sklearn.") and any(b.__name__ == "BaseEstimator" for b in cls.__mro__):
         parts.insert(0, f"'_sklearn_version': '{version}'")
     yield "state {" + ", ".join(parts) + "}"
     for attribute in sorted(set(names) & set(CHECKS)) if "sklearn" in LIBRARY.packages else ():
+        if (cls.__name__, attribute) in OWN_VALUES:
+            continue
         yield f"check {CHECKS[attribute]}"
 
 
