@@ -38,6 +38,10 @@ var checks = map[string]check{
 	"isotonic":   (*machine).checkIsotonic,
 	"neighbors":  (*machine).checkNeighbors,
 	"distance":   (*machine).checkDistance,
+	"stages":     (*machine).checkStages,
+	"predictor":  (*machine).checkPredictor,
+	"predictors": (*machine).checkPredictors,
+	"bins":       (*machine).checkBins,
 
 	"neighbortree": (*machine).checkNeighborTree,
 	"ratio":        (*machine).checkRatio,

@@ -22,6 +22,9 @@ var arrayOfTypes = map[string]*pattern{
 	"f4/f8": {op: arrayOf, text: " f4 f8 ", num: 2},
 	"f8":    {op: arrayOf, text: " f8 ", num: 2},
 	"f8.1":  {op: arrayOf, text: " f8 ", num: 1},
+	"u4":    {op: arrayOf, text: " u4 ", num: 2},
+	"u4.1":  {op: arrayOf, text: " u4 ", num: 1},
+	"u1.1":  {op: arrayOf, text: " u1 ", num: 1},
 	"i4.1":  {op: arrayOf, text: " i4 ", num: 1},
 }
 
@@ -98,25 +101,34 @@ func (m *machine) checkMachine(c *class, target, state ref) bool {
 	if !ok || !known || rows != classes-1 || width != vectors || offsets != pairs {
 		return false
 	}
-	likely := int64(0)
-	if at("_effective_probability") != refFalse {
-		likely = pairs
+	return m.isLikely(state, pairs) && m.labelsFit(c, state, classes, vectors)
+}
+
+// isLikely reports whether a machine has the parts of probabilities that it says it has, and a
+// kernel of its own.
+func (m *machine) isLikely(state ref, pairs int64) bool {
+	want := int64(0)
+	if m.valueAt(state, "_effective_probability") != refFalse {
+		want = pairs
 	}
-	a, ok := m.vector(at("_probA"), "f8.1")
-	b, known := m.vector(at("_probB"), "f8.1")
-	if !ok || !known || a != b || a != likely || !hasWord(" linear rbf poly sigmoid ", m.word(at("kernel"))) {
-		return false
-	}
+	a, ok := m.vector(m.valueAt(state, "_probA"), "f8.1")
+	b, known := m.vector(m.valueAt(state, "_probB"), "f8.1")
+	return ok && known && a == b && a == want && hasWord(" linear rbf poly sigmoid ", m.word(m.valueAt(state, "kernel")))
+}
+
+// labelsFit reports whether a machine has a label and a weight for each class, and counts its
+// support vectors by class.
+func (m *machine) labelsFit(c *class, state ref, classes, vectors int64) bool {
 	if strings.HasSuffix(c.names[0], "SVR") || strings.HasSuffix(c.names[0], "OneClassSVM") { // they have two classes, and count none
 		return classes == 2
 	}
-	if at("classes_") == refAbsent {
+	if m.valueAt(state, "classes_") == refAbsent {
 		return false
 	}
-	labels, ok := m.lengthOf(at("classes_"), 1)
-	weights, known := m.vector(at("class_weight_"), "f8.1")
+	labels, ok := m.lengthOf(m.valueAt(state, "classes_"), 1)
+	weights, known := m.vector(m.valueAt(state, "class_weight_"), "f8.1")
 	sum := int64(0)
-	if !m.integers(at("_n_support"), func(n int64) bool { sum += n; return n >= 0 && n <= vectors }) {
+	if !m.integers(m.valueAt(state, "_n_support"), func(n int64) bool { sum += n; return n >= 0 && n <= vectors }) {
 		return false
 	}
 	return ok && known && labels == classes && weights == classes && sum == vectors

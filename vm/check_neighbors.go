@@ -16,17 +16,6 @@ func (m *machine) checkDistance(_ *class, target, state ref) bool {
 	return ok && (weights == 0 || !strings.HasPrefix(name, "Minkowski"))
 }
 
-// Places in the state of a tree of neighbors.
-const (
-	pointsAt = iota
-	orderAt
-	nodesAt
-	boundsAt
-	_ // the size of a leaf
-	levelsAt
-	countAt
-)
-
 // checkNeighborTree checks that the nodes are a full binary tree in which each node halves the
 // points of its parent, that all have bounds, and that the order names points.
 func (m *machine) checkNeighborTree(_ *class, target, state ref) bool {
@@ -54,17 +43,15 @@ func (m *machine) checkNeighborTree(_ *class, target, state ref) bool {
 	return m.integers(m.arg(state, orderAt), func(i int64) bool { return i >= 0 && i < points }) && m.halves(m.arg(state, nodesAt), count, points)
 }
 
-const metricAt = 11
-
 // halves reports whether nodes are a full tree over the points.
 func (m *machine) halves(nodes ref, count, points int64) bool {
 	v, ok := m.view(nodes)
 	n, one := m.length(nodes)
-	if !ok || !one || n != count || m.g.kind(v.data) != KindBytes || !m.isNodeOfNeighbors(v.dtype) {
+	if !ok || !one || n != count || m.g.kind(v.data) != KindBytes || !m.hasFields(v.dtype, neighborFields, neighborNode) {
 		return false
 	}
 	data := m.g.text(v.data)
-	if int64(len(data)) != count*4*8 {
+	if int64(len(data)) != count*neighborNode {
 		return false
 	}
 	m.cost += count/2 + 1
@@ -89,25 +76,27 @@ func (m *machine) halves(nodes ref, count, points int64) bool {
 	return true
 }
 
-// isNodeOfNeighbors reports whether a type has the fields of a node, at their places.
-func (m *machine) isNodeOfNeighbors(dtype ref) bool {
+// hasFields reports whether a type is a structure of these fields, one after the other.
+func (m *machine) hasFields(dtype ref, want string, size uint64) bool {
 	state := m.g.state(dtype)
 	if state == refAbsent || m.g.kind(state) != KindTuple || m.g.node(state).n <= dtypeFlag || m.arg(state, dtypeFields) == refNone {
 		return false
 	}
-	fields := m.g.node(m.arg(state, dtypeFields))
-	if size, _ := m.g.int64(m.arg(state, dtypeSize)); size != 4*8 || fields.n != 4 {
+	fields, names := m.g.node(m.arg(state, dtypeFields)), strings.Fields(want)
+	if own, _ := m.g.int64(m.arg(state, dtypeSize)); uint64(own) != size || int(fields.n) != len(names) {
 		return false
 	}
-	for i, want := range [...]string{"idx_start i8", "idx_end i8", "is_leaf i8", "radius f8"} {
+	next := uint64(0)
+	for i, want := range names {
 		one := m.fieldType(fields, uint32(i))
 		at, _, known := m.field(fields, uint32(i))
 		text, _ := m.codeText(one)
-		if m.cost++; !known || m.word(m.g.elem(fields.a+2*uint32(i)))+" "+text != want || at != uint64(8*i) || m.isBigEndian(one) {
+		if m.cost++; !known || m.word(m.g.elem(fields.a+2*uint32(i)))+":"+text != want || at != next || m.isBigEndian(one) {
 			return false
 		}
+		next += uint64(text[len(text)-1] - '0')
 	}
-	return true
+	return next == size
 }
 
 // checkNeighbors checks that the points of an estimator have its number of features, and that

@@ -17,6 +17,32 @@ const (
 	nodeByte   = "missing_go_to_left"
 	leaf       = -1
 	treeClass  = "sklearn.tree._tree.Tree"
+
+	// Names of other classes that rules are about.
+	treeRegressor   = "sklearn.tree._classes.DecisionTreeRegressor"
+	dummyRegressor  = "sklearn.dummy.DummyRegressor"
+	dummyClassifier = "sklearn.dummy.DummyClassifier"
+	manyClasses     = "sklearn._loss.loss.HalfMultinomialLoss"
+	treePredictor   = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
+
+	// A packed node of a TreePredictor: the places of its fields, and its size.
+	histFields  = "value:f8 count:u4 feature_idx:i8 num_threshold:f8 missing_go_to_left:u1 left:u4 right:u4 gain:f8 depth:u4 is_leaf:u1 bin_threshold:u1 is_categorical:u1 bitset_idx:u4"
+	histFeature = 12
+	histLeft    = 29
+	histRight   = 33
+	histLeaf    = 49
+	histSets    = 51
+	histSet     = 52
+	histNode    = 56
+	bitsetWords = 8
+
+	// A node of a tree of neighbors: its fields, and its size.
+	neighborFields = "idx_start:i8 idx_end:i8 is_leaf:i8 radius:f8"
+	neighborNode   = 32
+
+	// Places in the state of such a tree.
+	pointsAt, orderAt, nodesAt, boundsAt = 0, 1, 2, 3
+	levelsAt, countAt, metricAt          = 5, 6, 11
 )
 
 // checkTree checks that the nodes are a tree in which every child comes after its node, so that a

@@ -15,7 +15,7 @@ import warnings
 import joblib
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.ensemble import VotingRegressor
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, HistGradientBoostingClassifier, HistGradientBoostingRegressor, VotingRegressor
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import RidgeClassifier, SGDClassifier
@@ -89,6 +89,32 @@ def accepted():
     yield "hashes", HashingVectorizer()
 
 
+    yield "stages", GradientBoostingRegressor(n_estimators=2, max_depth=1).fit(X, y)
+    yield "stages-two", GradientBoostingClassifier(n_estimators=2, max_depth=1, random_state=0).fit(X, y)
+    yield "stages-three", GradientBoostingClassifier(n_estimators=1, max_depth=1, init="zero").fit(X, [0, 1, 2, 2])
+    yield "histograms", histograms()
+    yield "histograms-classes", HistGradientBoostingClassifier(max_iter=1, min_samples_leaf=1).fit(X, [0, 1, 2, 2])
+
+
+def histograms():
+    x = np.arange(24.0).reshape(-1, 1)
+    return HistGradientBoostingRegressor(max_iter=1, min_samples_leaf=2, max_bins=8, max_leaf_nodes=4).fit(x, x[:, 0])
+
+
+def histogram(**fields):
+    """The same, with other fields in the first node."""
+    one = histograms()
+    for name, value in fields.items():
+        one._predictors[0][0].nodes[name][0] = value
+    return one
+
+
+def boosted(part=None, **attributes):
+    one = GradientBoostingClassifier(n_estimators=1, max_depth=1, random_state=0).fit(X, [0, 1, 2, 2])
+    changed(part(one) if part else one, **attributes)
+    return one
+
+
 def points(i, **fields):
     """Neighbors with a tree that was changed: one place of its state, or fields of one of its nodes."""
     one = KNeighborsClassifier(1, leaf_size=1, algorithm="kd_tree").fit(X, y)
@@ -127,6 +153,24 @@ def wrong():
     yield "neighbors-start", points(1, idx_start=-1)
     yield "neighbors-leaf", points(1, is_leaf=0)
     yield "neighbors-both", points(2, idx_start=0)
+    yield "stages-columns", boosted(n_trees_per_iteration_=1)
+    yield "stages-list", boosted(estimators_=[[tree()]])
+    yield "stages-class", boosted(estimators_=np.array([[tree(), tree(), tree()]]))
+    yield "stages-features", boosted(n_features_in_=1)
+    yield "stages-first", boosted(lambda v: v.init_, n_classes_=2)
+    yield "stages-prior", boosted(lambda v: v.init_, class_prior_=np.ones(1))
+    yield "stages-loss", boosted(_loss=GradientBoostingClassifier(n_estimators=1).fit(X, y)._loss)
+    yield "stages-constant", changed(GradientBoostingRegressor(n_estimators=1).fit(X, y), init_=SVR().fit(X, y))
+    yield "histograms-feature", histogram(feature_idx=1 << 40)
+    yield "histograms-other", histogram(feature_idx=1)
+    yield "histograms-child", histogram(left=1 << 20)
+    yield "histograms-cycle", histogram(right=0)
+    yield "histograms-set", histogram(is_categorical=1)
+    yield "histograms-leaf", histogram(is_leaf=2)
+    yield "histograms-binned", changed(histograms(), _in_fit=True)
+    one = histograms()
+    one._bin_mapper.is_categorical_ = one._bin_mapper.is_categorical_[:0]
+    yield "histograms-bins", one
     yield "isotonic", changed(IsotonicRegression().fit([1, 2, 3], [1, 2, 3]), X_thresholds_=np.arange(2.0))
     yield "hashes", changed(HashingVectorizer(), n_features=0)
 

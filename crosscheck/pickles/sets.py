@@ -52,6 +52,9 @@ SKLEARN = {
     "sklearn.feature_selection._univariate_selection.f_regression": [],
     "sklearn.feature_selection._univariate_selection.chi2": [],
     "numpy.mean": [],
+    "sklearn._loss._loss.__pyx_unpickle_CyHalfMultinomialLoss": ["call (@sklearn._loss._loss.CyHalfMultinomialLoss, 238750788, ())"],
+    "sklearn._loss._loss.CyHalfMultinomialLoss": [],
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor": ["new ()", "state {'nodes': array, 'binned_left_cat_bitsets': array:u4.2, 'raw_left_cat_bitsets': array:u4.2}", "check predictor"],
     # Trees of neighbors, and distances. Those with weights or a matrix are left out.
     **{f"sklearn.neighbors._{kind}_tree.newObj": [f"call (@sklearn.neighbors._{kind}_tree.{name})", f"state (array:f8.2, array:i8.1, array, array:f8.3, positive, positive, positive, int64, int64, int64, int64, <sklearn.metrics._dist_metrics.newObj>, none)", "check neighbortree"] for kind, name in (("kd", "KDTree"), ("ball", "BallTree"))},
     "sklearn.neighbors._kd_tree.KDTree": [], "sklearn.neighbors._ball_tree.BallTree": [],
@@ -64,8 +67,8 @@ SKLEARN = {
     **{f"sklearn._loss._loss.Cy{name}": [f"call ({args})"] for name, args in (("AbsoluteError", ""), ("ExponentialLoss", ""), ("HalfBinomialLoss", ""), ("HalfGammaLoss", ""), ("HalfPoissonLoss", ""), ("HalfSquaredError", ""), ("HalfTweedieLoss", "float"), ("HalfTweedieLossIdentity", "float"), ("HuberLoss", "float"), ("PinballLoss", "float"))},
 }
 # Classes of scikit-learn that are no estimators and that estimators hold.
-PARTS = ("sklearn.model_selection._split", "sklearn._loss.loss", "sklearn._loss.link", "sklearn.gaussian_process.kernels", "sklearn.neural_network._stochastic_optimizers", "sklearn.calibration", "sklearn.gaussian_process._gpc")
-HELD = {"_PassthroughScorer", "_CalibratedClassifier", "_SigmoidCalibration", "_BinaryGaussianProcessClassifierLaplace"}
+PARTS = ("sklearn.model_selection._split", "sklearn._loss.loss", "sklearn._loss.link", "sklearn.gaussian_process.kernels", "sklearn.neural_network._stochastic_optimizers", "sklearn.calibration", "sklearn.gaussian_process._gpc", "sklearn.ensemble._hist_gradient_boosting.binning")
+HELD = {"_PassthroughScorer", "_CalibratedClassifier", "_SigmoidCalibration", "_BinaryGaussianProcessClassifierLaplace", "_BinMapper"}
 # Compiled functions that get arrays whose shapes a rule compares, or that their caller makes.
 LOOPS = tuple(f"sklearn.{name}" for name in (
     "cluster._k_means_common._inertia_dense", "cluster._k_means_common._inertia_sparse", "cluster._k_means_lloyd.lloyd_iter_chunked_dense", "cluster._k_means_lloyd.lloyd_iter_chunked_sparse",
@@ -73,11 +76,12 @@ LOOPS = tuple(f"sklearn.{name}" for name in (
     "cluster._k_means_minibatch._minibatch_update_dense", "cluster._k_means_minibatch._minibatch_update_sparse", "cluster._k_means_common._is_same_clustering", "cluster._k_means_common._relocate_empty_clusters_dense",
     "decomposition._online_lda_fast.cy_dirichlet_expectation_1d", "decomposition._online_lda_fast.cy_mean_change", "decomposition._online_lda_fast._dirichlet_expectation_2d",
     *(f"metrics._pairwise_distances_reduction._{module}.{name}{bits}" for module, name in (("argkmin", "ArgKmin"), ("argkmin_classmode", "ArgKminClassMode"), ("radius_neighbors", "RadiusNeighbors"), ("radius_neighbors_classmode", "RadiusNeighborsClassMode")) for bits in (32, 64)),
+    "ensemble._hist_gradient_boosting._binning._map_to_bins", "utils._bitset.set_bitset_memoryview", "ensemble._gradient_boosting.predict_stages", "ensemble._gradient_boosting.predict_stage",
     *(f"metrics._dist_metrics.DistanceMetric{bits}" for bits in ("", 32, 64)),
     "svm._libsvm", "svm._libsvm.predict", "svm._libsvm.predict_proba", "svm._libsvm.decision_function", "svm._libsvm.set_verbosity_wrap", "svm._libsvm_sparse", "svm._libsvm_sparse.libsvm_sparse_predict", "svm._libsvm_sparse.libsvm_sparse_predict_proba", "svm._libsvm_sparse.libsvm_sparse_decision_function"))
 # The rules of classes by the attributes that they are about, and the methods that make a
 # sparse matrix, whose indices nobody looks at, of these attributes alone.
-CHECKS = {"tree_": "treeof", "vocabulary_": "vocabulary", "_n_features_outs": "onehot", "bin_edges_": "edges", "_missing_indices": "categories", "cluster_centers_": "centers", "support_vectors_": "machine", "X_thresholds_": "isotonic", "n_samples_fit_": "neighbors"}
+CHECKS = {"tree_": "treeof", "vocabulary_": "vocabulary", "_n_features_outs": "onehot", "bin_edges_": "edges", "_missing_indices": "categories", "cluster_centers_": "centers", "support_vectors_": "machine", "X_thresholds_": "isotonic", "n_samples_fit_": "neighbors", "init_": "stages", "_predictors": "predictors", "bin_thresholds_": "bins"}
 EXPLAINED = {"CountVectorizer._count_vocab", "DictVectorizer._transform", "OneHotEncoder.transform",
              # of the caller's matrix, whose columns they count, select or hash
              "SelectorMixin.inverse_transform", "FeatureHasher.transform", "AdditiveChi2Sampler._transform_sparse", "sklearn.preprocessing._polynomial._create_expansion",
@@ -90,7 +94,7 @@ EXPLAINED = {"CountVectorizer._count_vocab", "DictVectorizer._transform", "OneHo
 # __setstate__ of classes of scikit-learn that a rule or a pattern looks at first.
 LOADED = {"sklearn.base.BaseEstimator", "sklearn.isotonic.IsotonicRegression"}
 # Attributes whose values are narrower than any data, by name.
-VALUES = {"n_jobs": "none | small", "tree_": "<sklearn.tree._tree.Tree>", "memory": "none", "input": "'content'", "n_features": "positive", "X_thresholds_": "array:f4/f8.1", "y_thresholds_": "array:f4/f8.1", "_sparse": "false", "_tree": "none | <sklearn.neighbors._kd_tree.newObj> | <sklearn.neighbors._ball_tree.newObj>", "token_pattern": r"'(?u)\b\w\w+\b' | none"}
+VALUES = {"n_jobs": "none | small", "tree_": "<sklearn.tree._tree.Tree>", "memory": "none", "input": "'content'", "n_features": "positive", "X_thresholds_": "array:f4/f8.1", "y_thresholds_": "array:f4/f8.1", "_sparse": "false", "_preprocessor": "none", "_in_fit": "false", "n_threads": "none | small", "_bin_mapper": "<sklearn.ensemble._hist_gradient_boosting.binning._BinMapper>", "_tree": "none | <sklearn.neighbors._kd_tree.newObj> | <sklearn.neighbors._ball_tree.newObj>", "token_pattern": r"'(?u)\b\w\w+\b' | none"}
 # The same for one class, which no rule about the attribute is about.
 OWN_VALUES = {("KernelDensity", "tree_"): "<sklearn.neighbors._kd_tree.newObj> | <sklearn.neighbors._ball_tree.newObj>"}
 SINK_METHODS = {"tofile", "to_csv", "to_pickle", "to_hdf", "to_sql", "to_parquet", "to_excel", "to_json", "eval", "query", "dump", "pipe", "save", "savez"}
