@@ -46,7 +46,7 @@ func (s *Staged) CopyFolder(b *limits.Budget, files fs.FS, sub string, code, noW
 			return nil, err
 		}
 	}
-	p := &Plan{b: b}
+	p := &Plan{request: request{b: b}}
 	for _, name := range out.Copied {
 		if err := p.writeNew(s.tree, path.Join(sub, name), func(f *os.File) error { return copyFile(b, f, files, name) }); err != nil {
 			return nil, err

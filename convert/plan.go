@@ -18,11 +18,16 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// A Plan is a conversion that has not read any tensor yet.
+// A Plan is a conversion that has not read any tensor yet. [NewPlan] decides everything but its
+// progress.
 type Plan struct {
+	// What is written.
+
 	Outs  []Out
 	Files []File
 	Size  int64 // bytes of all files
+
+	// What becomes of the tensors of the source.
 
 	Weights []*quant.Weight // decoded weights
 	Read    []*quant.Weight // quantized weights that the source decodes when it is read
@@ -39,23 +44,43 @@ type Plan struct {
 	Loads     []encode.Loading
 	ModelType string
 
-	b        *limits.Budget
-	m        tensor.Model
-	view     *model.Model    // m, if it is made of others
-	straight *model.Straight // the same for weights that are encoded
-	o        Options
-	encoder  encode.Encoder // nil if nothing is quantized
-	counts   []*specials    // of Weights
-	aliases  []Entry        // names left out, with the stored ones
-	arch     string         // the architecture that the output names, of a GGUF file
-	mlx      bool           // the output says that it is for mlx-lm
-	recoded  bool           // quantized weights are encoded in another form
-	sink     Sink
-	tile     int64
-	tasks    []task
-	whole    int64 // the most memory that a task needs whole
-	done     atomic.Int64
-	synced   time.Duration
+	request
+	discovery
+	work
+	progress
+}
+
+// A request is what the caller of [NewPlan] has asked for, with defaults filled in.
+type request struct {
+	b    *limits.Budget
+	m    tensor.Model
+	o    Options
+	sink Sink
+	tile int64
+}
+
+// A discovery is what planning finds out about the model.
+type discovery struct {
+	view     *model.Model    // the model, if it is made of others
+	straight *model.Straight // the model for weights that are encoded
+	encoder  encode.Encoder  // nil if nothing is quantized
+	aliases  []Entry         // names left out, with the stored ones
+	arch     string          // the architecture that a GGUF output names
+	mlx      bool            // the output says that it is for mlx-lm
+	recoded  bool            // quantized weights are encoded in another form
+}
+
+// A work is what the workers do.
+type work struct {
+	tasks  []task
+	whole  int64       // the most memory that a task needs at once
+	counts []*specials // of Plan.Weights
+}
+
+// A progress is what changes while the files are written.
+type progress struct {
+	done   atomic.Int64 // bytes
+	synced time.Duration
 }
 
 // A File is one output file.
@@ -80,7 +105,10 @@ func NewPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 }
 
 func newPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
-	p := &Plan{b: b, m: m, view: model.Of(m), straight: model.NewStraight(b, m), o: o, sink: o.Sink, tile: int64(o.Tile)}
+	p := &Plan{
+		request:   request{b: b, m: m, o: o, sink: o.Sink, tile: int64(o.Tile)},
+		discovery: discovery{view: model.Of(m), straight: model.NewStraight(b, m)},
+	}
 	if p.sink == nil {
 		p.sink = Safetensors{}
 	}
