@@ -27,6 +27,7 @@ import models  # noqa: E402
 import nested  # noqa: E402
 import numpy as np  # noqa: E402
 import odd  # noqa: E402
+import parts  # noqa: E402
 import reference  # noqa: E402
 import torch  # noqa: E402
 import unclassed  # noqa: E402
@@ -215,7 +216,7 @@ def main():
     converter = reference.Converter(tree)
     run = llamacpp.program(tree, llamacpp.library(tree), HERE / "runs" / "logits.cpp")
     chosen = os.environ.get("CROSSCHECK_FAMILIES")
-    for name in chosen.split(",") if chosen else [*models.FAMILIES, *vision.FAMILIES, *nested.FAMILIES, *unclassed.FAMILIES, "jina-bert-v2", "odd"]:
+    for name in chosen.split(";" if ";" in chosen else ",") if chosen else [*models.FAMILIES, *vision.FAMILIES, *nested.FAMILIES, *parts.FAMILIES, *unclassed.FAMILIES, "jina-bert-v2", "odd"]:
         if name == "odd":
             rows.extend(odd.check(WORK, amn, converter, same, wrong))
             continue
@@ -227,6 +228,9 @@ def main():
             continue
         if name in nested.FAMILIES:
             rows.append([f"runs: {name}", "llama.cpp's converter, and the text model's logits in F32", *nested.check(name, WORK, amn, converter, same, wrong, lambda path, t: reference.logits(run, path, t))])
+            continue
+        if name in parts.FAMILIES:
+            rows.append([f"runs: {name}", "llama.cpp's converter with --mmproj" + ("; mtmd loads it" if os.environ.get("CROSSCHECK_CLIP") else ""), *parts.check(name, WORK, amn, converter, same, wrong)])
             continue
         if name in vision.FAMILIES:
             rows.extend(vision.check(name, WORK, amn, converter, same, wrong, lambda n, model, path: runs(n, model, run, path)))

@@ -73,7 +73,7 @@ func (c *config) isOtherPart(full string) bool {
 	}
 	switch {
 	case c.isVision:
-		return !begins(c.row.vision.keep)
+		return !begins(c.row.vision.keep) || begins(c.row.naming.otherParts)
 	case begins(c.row.naming.otherParts):
 		return true
 	case !c.isPart():

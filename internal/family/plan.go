@@ -284,6 +284,9 @@ func (p *planner) tensor(i *tensor.Info) error {
 	}
 	if at.bias && at.name.bias != "" {
 		own := mapping{gguf: at.name.bias, shape: at.name.shape[:1]}
+		if at.name.biasColumn {
+			own.views, at.bias = columnView(at.name.bias, at.name.shape[0]), false
+		}
 		at.name = &own
 	}
 	switch {

@@ -91,7 +91,8 @@ type classifier struct {
 
 // A visionPart is a part of a model that is a file of its own.
 type visionPart struct {
-	keep []string // prefixes of its tensors
+	keep   []string // prefixes of its tensors
+	config string   // the member of config.json with its configuration, if not vision_config
 }
 
 // A backward says how a folder is made of a GGUF file.
@@ -191,6 +192,7 @@ type mapping struct {
 	inLayer       func(c *config, layer int64) bool                       // reports whether a layer has the tensor; nil means all do
 	views         []view                                                  // what the tensor becomes, instead of gguf
 	bias          string                                                  // the name of its bias, if views apply only to the weight
+	biasColumn    bool                                                    // that bias is a matrix with one column
 	interleave    *interleaving                                           // the inverse of views
 	shapeOf       func(*config, int64) []int64                            // the shape, if it depends on the layer
 	ggufNumber    func(*config) int64                                     // replaces "#" in gguf
@@ -305,7 +307,9 @@ func (c *config) readSizes() {
 
 func (c *config) hidden() int64 { return c.int("hidden_size", "n_embd", "n_embed", "dim", "d_model") }
 
-func (c *config) heads() int64 { return c.int("num_attention_heads", "n_head", "n_heads", "num_heads") }
+func (c *config) heads() int64 {
+	return c.int("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads")
+}
 
 func (c *config) layers() int64 {
 	switch {
@@ -318,7 +322,7 @@ func (c *config) layers() int64 {
 }
 
 func (c *config) hiddenLayers() int64 {
-	return c.int("n_layers", "num_hidden_layers", "n_layer", "num_layers", "depth")
+	return c.int("n_layers", "num_hidden_layers", "n_layer", "num_layers", "depth", "encoder_layers")
 }
 
 func (c *config) nope() int64 { return c.int("qk_nope_head_dim") }

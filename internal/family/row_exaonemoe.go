@@ -35,3 +35,55 @@ var exaone45Row = &row{
 
 	ahead: aheadCounted, mlx: mlxRow{none: notCompared},
 }
+
+// exaone45Projector: the vision part of EXAONE 4.5, which is Qwen2.5-VL's with groups of heads.
+var exaone45Projector = &row{
+	arch: "clip", prefix: "v.", names: []string{"Exaone4_5_ForConditionalGeneration"},
+	defaults: []preset{{"in_channels", "3"}, {"image_size", "560"}, {"patch_size", "14"}, {"spatial_merge_size", "2"}, {"text hidden_size", "4096"}},
+	outer:    qwenVision, layer: "visual.blocks.#.",
+	layers: lazy(func() []mapping {
+		return []mapping{
+			{hf: "attn.qkv", gguf: "attn_qkv", shape: dims{QKV, VisionHidden}},
+			{hf: "attn.proj", gguf: "attn_out", shape: dims{VisionHidden, VisionHidden}},
+			{hf: "norm1", gguf: "ln1", shape: dims{VisionHidden}},
+			{hf: "norm2", gguf: "ln2", shape: dims{VisionHidden}},
+			{hf: "mlp.gate_proj", gguf: "ffn_gate", shape: dims{FFN, VisionHidden}},
+			{hf: "mlp.up_proj", gguf: "ffn_up", shape: dims{FFN, VisionHidden}},
+			{hf: "mlp.down_proj", gguf: "ffn_down", shape: dims{VisionHidden, FFN}},
+		}
+	}),
+	keys: func(k *keys) {
+		vision(k, "exaone4_5")
+		k.put("clip.use_silu", true)
+		k.pixels()
+		k.u32("vision.attention.head_count_kv", "num_key_value_heads")
+		eps := k.c.get("rms_norm_eps")
+		if !eps.There {
+			eps = k.c.full.Get("rms_norm_eps")
+		}
+		k.epsilon(eps, 1e-6)
+		k.u32("vision.window_size", "window_size")
+		k.windowPeriod()
+	}, vocab: noVocab,
+
+	naming: naming{trimPrefixes: []string{"model."}}, vision: visionPart{keep: []string{"visual.", "model.visual."}},
+}
+
+// windowPeriod adds the period of layers with full attention, which have to be evenly spaced.
+func (k *keys) windowPeriod() {
+	v := k.c.get("fullatt_block_indexes")
+	list := v.List()
+	if len(list) == 0 {
+		return
+	}
+	first, ok := list[0].Int()
+	for i := range min(len(list), maxLayers) {
+		n, is := list[i].Int()
+		ok = ok && is && n == first+int64(i)*(first+1)
+	}
+	if !ok || first < 0 || first > maxLayers {
+		k.fail("fullatt_block_indexes", v, "a list of evenly spaced layers")
+		return
+	}
+	k.putArch("vision.n_wa_pattern", uint32(first+1))
+}

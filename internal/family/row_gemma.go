@@ -148,20 +148,9 @@ var gemma3Projector = &row{
 		{hf: "multi_modal_projector.mm_input_projection_weight", gguf: "mm.input_projection", shape: dims{Hidden, TextHidden}, noSuffix: true, typeRule: alwaysF16},
 		{hf: "multi_modal_projector.mm_soft_emb_norm", gguf: "mm.soft_emb_norm", shape: dims{Hidden}, op: addOne},
 	},
-	layer: "encoder.layers.#.",
-	layers: lazy(func() []mapping {
-		return []mapping{
-			{hf: "layer_norm1", gguf: "ln1", shape: dims{Hidden}},
-			{hf: "layer_norm2", gguf: "ln2", shape: dims{Hidden}},
-			{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{Hidden, Hidden}},
-			{hf: "self_attn.k_proj", gguf: "attn_k", shape: dims{Hidden, Hidden}},
-			{hf: "self_attn.v_proj", gguf: "attn_v", shape: dims{Hidden, Hidden}},
-			{hf: "self_attn.out_proj", gguf: "attn_out", shape: dims{Hidden, Hidden}},
-			{hf: "mlp.fc1", gguf: "ffn_up", shape: dims{FFN, Hidden}},
-			{hf: "mlp.fc2", gguf: "ffn_down", shape: dims{Hidden, FFN}},
-		}
-	}),
-	keys: gemma3ProjectorKeys, vocab: noVocab,
+	layer:  "encoder.layers.#.",
+	layers: siglipLayers,
+	keys:   gemma3ProjectorKeys, vocab: noVocab,
 
 	naming: naming{trimPrefixes: []string{"vision_tower.vision_model.", "vision_tower."}, skipPrefixes: []string{"head."}}, vision: visionPart{keep: towerAlone},
 }
@@ -243,3 +232,17 @@ func embeddingGemmaBack(s *settings) {
 	_, _ = s.key("pooling_type") // see lostPooling
 	s.put("use_bidirectional_attention", "true")
 }
+
+// siglipLayers are those of SigLIP.
+var siglipLayers = lazy(func() []mapping {
+	return []mapping{
+		{hf: "layer_norm1", gguf: "ln1", shape: dims{Hidden}},
+		{hf: "layer_norm2", gguf: "ln2", shape: dims{Hidden}},
+		{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{Hidden, Hidden}},
+		{hf: "self_attn.k_proj", gguf: "attn_k", shape: dims{Hidden, Hidden}},
+		{hf: "self_attn.v_proj", gguf: "attn_v", shape: dims{Hidden, Hidden}},
+		{hf: "self_attn.out_proj", gguf: "attn_out", shape: dims{Hidden, Hidden}},
+		{hf: "mlp.fc1", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+		{hf: "mlp.fc2", gguf: "ffn_down", shape: dims{Hidden, FFN}},
+	}
+})

@@ -1,5 +1,9 @@
 package family
 
+import (
+	"math"
+)
+
 // janusRow: the text model of Janus Pro, beside an encoder and a decoder of images.
 var janusRow = &row{
 	arch: "llama", model: "janus", names: []string{"JanusForConditionalGeneration"},
@@ -8,4 +12,50 @@ var janusRow = &row{
 
 	naming: naming{otherParts: []string{"model.aligner.", "model.vqmodel.", "model.generation_embeddings.", "model.generation_aligner.", "model.generation_head."}},
 	mlx:    mlxRow{none: notCompared},
+}
+
+// janusProjector: the vision part of Janus Pro.
+var janusProjector = &row{
+	arch: "clip", prefix: "v.", names: []string{"JanusForConditionalGeneration"},
+	defaults: []preset{{"num_channels", "3"}, {"patch_size", "16"}, {"image_size", "384"}, {"hidden_size", "1024"}, {"num_hidden_layers", "24"}, {"num_attention_heads", "16"}, {"mlp_ratio", "4.0"}, {"layer_norm_eps", "1e-06"}, {"hidden_act", `"gelu"`}, {"text hidden_size", "2048"}},
+	outer: []mapping{
+		{hf: "vision_model.embeddings.patch_embedding", gguf: "v.patch_embd", shape: dims{Hidden, Channels, Patch, Patch}, typeRule: asHalf, bias: "v.patch_embd"},
+		{hf: "vision_model.embeddings.position_embedding", gguf: "v.position_embd", shape: dims{Patches, Hidden}},
+		{hf: "vision_model.post_layernorm", gguf: "v.post_ln", shape: dims{Hidden}},
+		{hf: "aligner.fc1", gguf: "mm.0", shape: dims{TextHidden, Hidden}},
+		{hf: "aligner.hidden_layers.0", gguf: "mm.1", shape: dims{TextHidden, TextHidden}},
+	},
+	layer: "vision_model.encoder.layers.#.",
+	layers: lazy(func() []mapping {
+		return []mapping{
+			{hf: "layer_norm1", gguf: "ln1", shape: dims{Hidden}},
+			{hf: "layer_norm2", gguf: "ln2", shape: dims{Hidden}},
+			{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{Hidden, Hidden}},
+			{hf: "self_attn.k_proj", gguf: "attn_k", shape: dims{Hidden, Hidden}},
+			{hf: "self_attn.v_proj", gguf: "attn_v", shape: dims{Hidden, Hidden}},
+			{hf: "self_attn.projection_layer", gguf: "attn_out", shape: dims{Hidden, Hidden}},
+			{hf: "mlp.fc1", gguf: "ffn_up", shape: dims{janusFFN, Hidden}},
+			{hf: "mlp.fc2", gguf: "ffn_down", shape: dims{Hidden, janusFFN}},
+		}
+	}),
+	keys: func(k *keys) {
+		vision(k, "janus_pro")
+		k.putArch("vision.feed_forward_length", uint32(janusFFN(k.c)))
+		k.epsilon(k.c.get("layer_norm_eps"), 1e-6)
+		k.activation()
+	}, vocab: noVocab,
+
+	naming: naming{trimPrefixes: []string{"model."}}, vision: visionPart{keep: []string{"model.vision_model.", "model.aligner.", "vision_model.", "aligner."}},
+}
+
+// janusFFN is the stated width, or a multiple of the part's.
+func janusFFN(c *config) int64 {
+	if n := c.int("intermediate_size"); n > 0 {
+		return n
+	}
+	f, ok := c.get("mlp_ratio").Float()
+	if !ok || !(f > 0 && f <= 64) {
+		return 0 // no tensor has this shape
+	}
+	return int64(math.RoundToEven(float64(c.hidden()) * f))
 }

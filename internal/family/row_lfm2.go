@@ -3,6 +3,7 @@ package family
 import (
 	"cmp"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -195,3 +196,55 @@ func lfm2moeBack(s *settings) {
 	s.put("norm_topk_prob", "true")
 	s.put("routed_scaling_factor", "1.0")
 }
+
+// lfm2vlProjector: the vision part of LFM2-VL, a SigLIP 2 whose patches are rows of a matrix.
+var lfm2vlProjector = &row{
+	arch: "clip", prefix: "v.", names: []string{"Lfm2VlForConditionalGeneration"},
+	defaults: []preset{{"num_channels", "3"}, {"patch_size", "16"}, {"image_size", "256"}, {"num_patches", "256"}, {"layer_norm_eps", "1e-06"}, {"text hidden_size", "2048"}},
+	outer: []mapping{
+		{hf: "vision_tower.vision_model.embeddings.patch_embedding", shape: dims{Hidden, llama4Patch}, typeRule: asHalf, bias: "v.patch_embd", views: []view{{
+			gguf:    "v.patch_embd",
+			shape:   func(c *config) []int64 { return []int64{c.hidden(), 3, 16, 16} },
+			strides: func(c *config) ([]int64, int64) { return []int64{3 * 16 * 16, 1, 3 * 16, 3}, 0 },
+		}}},
+		{hf: "vision_tower.vision_model.embeddings.position_embedding", gguf: "v.position_embd", shape: dims{memberSize("num_patches"), Hidden}},
+		{hf: "vision_tower.vision_model.post_layernorm", gguf: "v.post_ln", shape: dims{Hidden}},
+		{hf: "multi_modal_projector.layer_norm", gguf: "mm.input_norm", shape: dims{lfm2Merged}, optional: true},
+		{hf: "multi_modal_projector.linear_1", gguf: "mm.1", shape: dims{lfm2Wide, lfm2Merged}},
+		{hf: "multi_modal_projector.linear_2", gguf: "mm.2", shape: dims{TextHidden, lfm2Wide}},
+	},
+	layer: "vision_tower.vision_model.encoder.layers.#.", layers: siglipLayers,
+	check: func(c *config) error {
+		if c.patch() != 16 || c.channels() != 3 {
+			return wire.ErrUnsupported.Errorf("patches of %d pixels and %d colours, where llama.cpp's have 16 and 3", c.patch(), c.channels())
+		}
+		if v := c.full.Get("vision_feature_layer"); v.There {
+			if n, ok := v.Int(); !ok || n != -1 {
+				return wire.ErrUnsupported.Errorf("a vision_feature_layer other than the last one")
+			}
+		}
+		return nil
+	},
+	keys: func(k *keys) {
+		vision(k, "lfm2")
+		k.putArch("vision.image_size", uint32(256)) // as in the converter
+		k.f32("vision.attention.layer_norm_epsilon", "layer_norm_eps")
+		k.putArch("vision.projector.scale_factor", uint32(lfm2Down(k.c)))
+		k.put("clip.use_gelu", true)
+	}, vocab: noVocab,
+
+	naming: naming{trimPrefixes: []string{"model."}}, vision: visionPart{keep: []string{"vision_tower.", "multi_modal_projector.", "model.vision_tower.", "model.multi_modal_projector."}},
+}
+
+// lfm2Down is how many patches of a side become one token, lfm2Merged their width, lfm2Wide that of
+// the projector.
+func lfm2Down(c *config) int64 {
+	if n := sizeIn(c.full, "downsample_factor"); n > 0 && n <= 64 {
+		return n
+	}
+	return 2
+}
+
+func lfm2Merged(c *config) int64 { return lfm2Down(c) * lfm2Down(c) * c.hidden() }
+
+func lfm2Wide(c *config) int64 { return sizeIn(c.full, "projector_hidden_size") }

@@ -110,3 +110,55 @@ func llama4Back(s *settings) {
 	s.biases("attention_bias", s.layers(), projections...)
 	s.put("hidden_act", `"silu"`)
 }
+
+// llama4Projector: the vision part of Llama 4.
+var llama4Projector = &row{
+	arch: "clip", prefix: "v.", names: []string{"Llama4ForConditionalGeneration"},
+	defaults: []preset{{"num_channels", "3"}, {"patch_size", "14"}, {"image_size", "336"}, {"hidden_size", "768"}, {"num_hidden_layers", "34"}, {"num_attention_heads", "16"}, {"intermediate_size", "5632"}, {"norm_eps", "1e-05"},
+		{"vision_output_dim", "7680"}, {"projector_input_dim", "4096"}, {"projector_output_dim", "4096"}, {"pixel_shuffle_ratio", "0.5"}, {"hidden_act", `"gelu"`}, {"text hidden_size", "5120"}},
+	outer: []mapping{
+		{hf: "vision_model.class_embedding", gguf: "v.class_embd", shape: dims{Hidden}, noSuffix: true, ggufNoSuffix: true},
+		{hf: "vision_model.patch_embedding.linear", gguf: "v.patch_embd", shape: dims{Hidden, llama4Patch}, typeRule: asHalf},
+		{hf: "vision_model.positional_embedding_vlm", gguf: "v.position_embd", shape: dims{internPositions, Hidden}, noSuffix: true},
+		{hf: "vision_model.layernorm_pre", gguf: "v.pre_ln", shape: dims{Hidden}},
+		{hf: "vision_model.layernorm_post", gguf: "v.post_ln", shape: dims{Hidden}},
+		{hf: "vision_model.vision_adapter.mlp.fc1", gguf: "mm.model.mlp.1", shape: dims{memberSize("projector_input_dim"), FFN}},
+		{hf: "vision_model.vision_adapter.mlp.fc2", gguf: "mm.model.mlp.2", shape: dims{memberSize("projector_output_dim"), memberSize("projector_input_dim")}},
+		{hf: "multi_modal_projector.linear_1", gguf: "mm.model.fc", shape: dims{TextHidden, memberSize("vision_output_dim")}},
+	},
+	layer: "vision_model.model.layers.#.",
+	layers: lazy(func() []mapping {
+		return []mapping{
+			{hf: "input_layernorm", gguf: "ln1", shape: dims{Hidden}},
+			{hf: "post_attention_layernorm", gguf: "ln2", shape: dims{Hidden}},
+			{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{Hidden, Hidden}},
+			{hf: "self_attn.k_proj", gguf: "attn_k", shape: dims{Hidden, Hidden}},
+			{hf: "self_attn.v_proj", gguf: "attn_v", shape: dims{Hidden, Hidden}},
+			{hf: "self_attn.o_proj", gguf: "attn_out", shape: dims{Hidden, Hidden}},
+			{hf: "mlp.fc1", gguf: "ffn_up", shape: dims{FFN, Hidden}},
+			{hf: "mlp.fc2", gguf: "ffn_down", shape: dims{Hidden, FFN}},
+		}
+	}),
+	keys: func(k *keys) {
+		vision(k, "llama4")
+		k.f32("vision.attention.layer_norm_epsilon", "norm_eps")
+		k.requireMember("hidden_act", "gelu")
+		k.put("clip.use_gelu", true)
+		f, ok := k.c.get("pixel_shuffle_ratio").Float()
+		if !ok || !(f > 0.01 && f <= 1) {
+			k.fail("pixel_shuffle_ratio", k.c.get("pixel_shuffle_ratio"), "above 0.01 and at most 1")
+			return
+		}
+		k.putArch("vision.projector.scale_factor", uint32(1/f))
+	}, vocab: noVocab,
+
+	vision: visionPart{keep: []string{"vision_model.", "multi_modal_projector."}},
+}
+
+// llama4Patch is the number of values in a patch.
+func llama4Patch(c *config) int64 { return c.channels() * c.patch() * c.patch() }
+
+// memberSize is a size that is a member of the configuration.
+func memberSize(name string) size {
+	return func(c *config) int64 { return c.int(name) }
+}

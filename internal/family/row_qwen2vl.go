@@ -17,7 +17,7 @@ func qwenBlocks(more ...mapping) []mapping {
 }
 
 var qwen2vlProjector = &row{
-	arch: "clip", prefix: "v.", names: []string{"Qwen2VLForConditionalGeneration"},
+	arch: "clip", prefix: "v.", names: []string{"Qwen2VLForConditionalGeneration", "Qwen2VLModel", "Sarashina2VisionForCausalLM"},
 	defaults: []preset{
 		{"in_channels", "3"}, {"image_size", "560"}, {"patch_size", "14"}, {"depth", "32"}, {"embed_dim", "1280"}, {"hidden_size", "3584"}, {"mlp_ratio", "4"},
 		{"num_heads", "16"}, {"spatial_merge_size", "2"}, {"text hidden_size", "8192"}, {"rms_norm_eps", "1e-06"},

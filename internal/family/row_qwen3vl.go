@@ -87,6 +87,8 @@ func qwen3vlVision(model string, more ...preset) row {
 var (
 	qwen3vlProjector    = named3vl("Qwen3VLForConditionalGeneration")
 	qwen3vlmoeProjector = named3vl("Qwen3VLMoeForConditionalGeneration")
+	qwen35Projector     = named3vl("Qwen3_5ForConditionalGeneration")
+	qwen35moeProjector  = named3vl("Qwen3_5MoeForConditionalGeneration")
 )
 
 func named3vl(architecture string) *row {

@@ -153,12 +153,28 @@ var (
 	}
 	// projectors are the rows of vision parts.
 	projectors = []*row{
+		dotsocrProjector,
+		exaone45Projector,
 		gemma3Projector,
+		glm4vProjector,
+		internvlProjector,
+		janusProjector,
+		kimivlProjector,
+		lfm2vlProjector,
+		llama4Projector,
+		paddleocrProjector,
 		pixtralProjector,
 		mistral3Projector,
 		qwen2vlProjector,
 		qwen25vlProjector,
 		qwen3vlProjector,
 		qwen3vlmoeProjector,
+		qwen35Projector,
+		qwen35moeProjector,
+		smolvlmProjector,
+		qwen2audioProjector,
+		voxtralProjector,
+		musicProjector,
+		ultravoxProjector,
 	}
 )

@@ -2,6 +2,7 @@ package family
 
 import (
 	"math"
+	"slices"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -50,16 +51,23 @@ func visionOf(root jsontree.Value) (*config, error) {
 		return nil, wire.ErrUnsupported.Errorf("the configuration names %d architectures: no vision part can be written", len(list))
 	}
 	vision := root.Get("vision_config")
-	c := &config{root: vision, text: vision, full: root, isVision: true}
+	if own := vision.Get("architectures").List(); len(own) == 1 {
+		list = own
+	}
+	var found *row
 	for _, r := range projectors {
-		if r.names[0] == list[0].String() {
-			c.row = r
+		if slices.Contains(r.names, list[0].String()) {
+			found = r
 		}
 	}
+	if found != nil && found.vision.config != "" {
+		vision = root.Get(found.vision.config)
+	}
+	c := &config{root: vision, text: vision, full: root, isVision: true, row: found}
 	kind := vision.Get("model_type").String()
 	switch {
 	case !vision.There:
-		return nil, wire.ErrMissing.Errorf("%s has no vision_config: the model has no vision part", wire.Quote(list[0].String()))
+		return nil, wire.ErrMissing.Errorf("%s has no %s: the model has no such part", wire.Quote(list[0].String()), visionMember(found))
 	case c.row == nil:
 		return nil, wire.ErrUnsupported.Errorf("the vision part of %s is not supported: %s", wire.Quote(list[0].String()), lacking(list[0].String(), converterParts))
 	case kind != c.row.model && c.row.model != "" && kind != "":
@@ -71,13 +79,13 @@ func visionOf(root jsontree.Value) (*config, error) {
 	if n := c.merge(); n < 1 || n > 64 {
 		return nil, wire.ErrRange.Errorf("spatial_merge_size is %d", n)
 	}
-	if n := c.patch(); n < 1 || n > 1<<12 {
+	if n := c.patch(); (n < 1 || n > 1<<12) && c.row.vision.config == "" {
 		return nil, wire.ErrRange.Errorf("patch_size is %d", n)
 	}
 	if n := c.int("image_size"); n < 0 || n > 1<<20 {
 		return nil, wire.ErrRange.Errorf("image_size is %d", n)
 	}
-	if n := c.channels(); n < 1 || n > 1<<12 {
+	if n := c.channels(); (n < 1 || n > 1<<12) && c.row.vision.config == "" {
 		return nil, wire.ErrRange.Errorf("%d channels", n)
 	}
 	if n := c.int("mlp_ratio"); n < 0 || n > 1<<10 {
@@ -89,9 +97,17 @@ func visionOf(root jsontree.Value) (*config, error) {
 	return c.bounded()
 }
 
+// visionMember returns the member of config.json with the configuration of a vision or audio part.
+func visionMember(r *row) string {
+	if r == nil || r.vision.config == "" {
+		return "vision_config"
+	}
+	return r.vision.config
+}
+
 // textWidth returns the width of the text model.
 func (c *config) textWidth() int64 {
-	for _, v := range []jsontree.Value{c.full.Get("text_config"), c.full} {
+	for _, v := range []jsontree.Value{textConfig(c.full), c.full} {
 		if n, ok := v.First("hidden_size", "n_embd").Int(); ok {
 			return n
 		}
