@@ -16,6 +16,9 @@ const prefix = "base_model.model."
 // for each further adapted parameter of the same module.
 const wrapped = ".base_layer"
 
+// original is part of the name of what modules_to_save replaces. PEFT saves its biases with all others.
+const original = ".original_module."
+
 // Parts of an adapted module, each of which is a tensor.
 const (
 	partA = iota
@@ -116,7 +119,10 @@ func (a *adapter) addWhole(b *limits.Budget, i tensor.Info, name string) (err er
 	if err := b.Step(int64(1+strings.Count(name, ".")) * int64(1+len(a.saved))); err != nil {
 		return err
 	}
-	if stem, ok := strings.CutSuffix(name, ".original_module.weight"); ok && listsModule(a.saved, stem) {
+	if stem, _, ok := strings.Cut(name, original); ok {
+		if !a.within(stem) {
+			return wire.ErrUnsupported.Errorf("tensor %s is the original of a module that modules_to_save does not name", wire.Quote(name))
+		}
 		return nil // the base's, which PEFT drops when it merges
 	}
 	if stem, ok := strings.CutSuffix(name, trainedRows); ok {

@@ -210,6 +210,30 @@ func TestWhatAnAdapterHasWhole(t *testing.T) {
 	}
 }
 
+// PEFT saves all biases, also those of the originals of modules that are saved whole, and drops these
+// when it merges.
+func TestOriginalsOfSavedModulesAreDropped(t *testing.T) {
+	vector := func(name string, seed int) fixtures.Tensor { return fixtures.Whole(name, "F32", seed, 4) }
+	base := folder{tensors: []fixtures.Tensor{fixtures.Whole("m.l.weight", "F32", 5, 4, 4), vector("m.l.bias", 6), fixtures.Whole("m.q.weight", "F32", 7, 4, 4), vector("m.q.bias", 8)}}
+	at := "base_model.model.m.q."
+	whole := []fixtures.Tensor{vector("base_model.model.m.l.base_layer.bias", 11), fixtures.Whole(at+"weight", "F32", 9, 4, 4), vector(at+"bias", 10), vector(at+"original_module.bias", 12)}
+	config := `{"peft_type":"LORA","r":2,"lora_alpha":2,"bias":"all","modules_to_save":["q"]}`
+	m, _, err := merge(t, base, folder{config, append(pair("m.l", 2, 4, 4), whole...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"m.l.bias", "m.q.bias", "m.q.weight"}, m.Replaced); diff != "" || len(m.Added) > 0 {
+		t.Errorf("added %v, want -, got +:\n%s", m.Added, diff)
+	}
+	if diff := cmp.Diff(whole[2].Values, numbers(t, m, "m.q.bias")); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+	_, _, err = merge(t, base, folder{config, append(pair("m.l", 2, 4, 4), append(whole, vector("base_model.model.m.l.original_module.bias", 13))...)})
+	if wire.ClassOf(err) != wire.Unsupported {
+		t.Errorf("the original of a module that is not saved whole: %v", err)
+	}
+}
+
 // Nothing that is not explained is merged.
 func TestRefusals(t *testing.T) {
 	whole := fixtures.Whole
