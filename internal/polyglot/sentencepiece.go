@@ -122,28 +122,12 @@ func (s *source) part(kind piecePart, value []byte) (bool, error) {
 	case partWord:
 		return utf8.Valid(value), nil
 	case partMap:
-		return isCharsMap(value), nil
+		why, err := wire.CharsMap(s.b, value)
+		return why == "", err
 	case partPiece:
 		if len(value) == 0 {
 			return false, nil
 		}
 	}
 	return s.message(kind, value)
-}
-
-// isCharsMap reports whether p is a table of characters: the size of a trie of units of four
-// bytes, the trie, and texts that end with a zero.
-func isCharsMap(p []byte) bool {
-	if len(p) == 0 {
-		return true
-	}
-	if len(p) < 4 {
-		return false
-	}
-	trie := uint64(binary.LittleEndian.Uint32(p))
-	if trie%4 != 0 || trie >= uint64(len(p)-4) {
-		return false
-	}
-	texts := p[4+trie:]
-	return texts[len(texts)-1] == 0 && utf8.Valid(texts)
 }

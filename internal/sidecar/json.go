@@ -320,6 +320,8 @@ func (w *walk) str() error {
 		limit = maxTemplate + 1
 	case matches, key == "Regex" && w.inSteps() != noSteps:
 		limit = maxRegex + 1
+	case w.isCharsMap(key):
+		limit = maxCharsMap + 1
 	}
 	k, err := w.read(limit)
 	switch {

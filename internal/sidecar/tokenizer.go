@@ -105,18 +105,38 @@ func (w *walk) ofTokenizer(key string, k *kept, at int64) error {
 	return nil
 }
 
+// isCharsMap reports whether the current value is a table of characters, all of which is read.
+func (w *walk) isCharsMap(key string) bool {
+	return key == "precompiled_charsmap" && w.inSteps() != noSteps
+}
+
+// maxCharsMap is the longest table of characters in base64 that is judged.
+const maxCharsMap = wire.MaxCharsMap / 3 * 4
+
 // charsMap judges a table of characters, as that of a GGUF file.
 func (w *walk) charsMap(k *kept, at int64) error {
-	var head [6]byte
-	n, err := base64.StdEncoding.Decode(head[:], []byte(k.text[:min(len(k.text), 8)]))
-	size := k.size/4*3 - int64(len(k.end)-len(strings.TrimRight(k.end, "=")))
-	if err == nil && k.size > 0 && k.size%4 == 0 && wire.HoldsTable(head[:n], uint64(max(size, 0))) {
+	why := "longer than any honest one"
+	if k.size <= maxCharsMap {
+		held := k.size + int64(base64.StdEncoding.DecodedLen(len(k.text)))
+		if err := w.b.Hold(held); err != nil {
+			return err
+		}
+		defer w.b.Drop(held)
+		if err := w.b.Step(1 + k.size/stepLen); err != nil {
+			return err
+		}
+		table, err := base64.StdEncoding.DecodeString(k.text)
+		if err != nil {
+			why = "no base64"
+		} else if why, err = wire.CharsMap(w.b, table); err != nil {
+			return err
+		}
+	}
+	k.text = strings.Clone(k.text[:min(len(k.text), maxText)])
+	if why == "" {
 		return nil
 	}
-	if k.size == 0 {
-		return nil // Precompiled without a table does nothing
-	}
-	return w.once(codeTokenizer, tensor.Danger, "precompiled_charsmap", at, "the table of characters is shorter than it states, and tokenizers panics")
+	return w.once(codeTokenizer, tensor.Danger, "precompiled_charsmap", at, "tokenizers panics for some texts because of the table of characters: "+why)
 }
 
 // replaced multiplies what the steps of a tokenizer make of one byte, at the end of an object.

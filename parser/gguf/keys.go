@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -270,19 +271,29 @@ func (d *decoder) checkValue(i int, p *pair, key string) error {
 	return nil
 }
 
-// checkCharsMap checks that the map is longer than its table.
+// checkCharsMap checks that no text leads a reader out of the map.
 func (d *decoder) checkCharsMap(where string, p *pair) error {
-	if p.num >= 4 {
-		var head [4]byte
-		if err := wire.ReadFull(d.f.r, head[:], p.body.Off); err != nil {
+	why := "it is longer than any honest one"
+	if p.num <= wire.MaxCharsMap {
+		table, err := limits.Make[byte](d.b, int(p.num))
+		if err != nil {
+			return wire.At(Format, where, p.off, err)
+		}
+		defer d.b.Drop(int64(p.num))
+		if err := wire.ReadInPieces(d.b, d.f.r, table, p.body.Off); err != nil {
 			return wire.At(Format, where, p.body.Off, err)
 		}
-		if wire.HoldsTable(head[:], p.num) {
-			return nil
+		if why, err = wire.CharsMap(d.b, table); err != nil {
+			return wire.At(Format, where, p.body.Off, err)
+		}
+		if p.num == 0 {
+			why = "it has no table"
 		}
 	}
-	return d.addFinding(CodeCharsMap, tensor.Warning, where, p.off,
-		"%d bytes are too few for the table that they announce: %s refuses it, builds before 2026 read out of bounds", p.num, llamaCPP)
+	if why == "" {
+		return nil
+	}
+	return d.addFinding(CodeCharsMap, tensor.Warning, where, p.off, "a map of %d bytes: %s: %s refuses it or ends in the middle of a text, builds before 2026 read out of bounds", p.num, why, llamaCPP)
 }
 
 // checkVocabulary compares the arrays and numbers about tokens.
