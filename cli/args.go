@@ -6,8 +6,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/write"
 )
 
-// rewriteArgs rewrites what people try with any program: "help" with or without a command,
-// the flags that print a version, and the value of --report, which is optional.
+// rewriteArgs rewrites forms that people try with any program: "help" with or without a command,
+// and flags that print a version. It also joins --report with its optional value.
 func rewriteArgs(args []string) []string {
 	switch args[0] {
 	case "help":

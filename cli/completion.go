@@ -269,7 +269,7 @@ func completeValue(ctx context.Context, c *kong.Node, f *kong.Flag, paths []stri
 	return completion{}
 }
 
-// Bounds of completion: somebody waits for it, and the file may be any.
+// Bounds of completion: a person waits for it, and the file may be hostile.
 const (
 	completionTime  = 2 * time.Second
 	completionNames = 4096

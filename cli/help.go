@@ -14,7 +14,7 @@ import (
 // examples is implemented by commands with examples in their help.
 type examples interface{ Examples() []run.Example }
 
-// widthOfHelp is the largest width of help, helpLeft the column at which descriptions begin.
+// helpWidth is the largest width of help, helpLeft the column at which descriptions begin.
 const (
 	helpWidth = 96
 	helpLeft  = 31

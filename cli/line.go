@@ -6,16 +6,16 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// A line is a command line in the order that kong reads: kong ends a list of paths at the
-// first flag, and people write flags anywhere.
+// A line is a command line, sorted into the order that kong reads. Kong ends a list of paths at the
+// first flag, but people write flags anywhere.
 type line struct {
 	node  *kong.Node // the last command that was named; the program if none was
 	words []string   // the names of commands
 	flags []string   // flags, with their values
 	args  []string   // paths and other arguments
 	wrong string     // what is wrong with a flag, or ""
-	help  bool       // was asked for
-	long  bool       // by --help, not by -h
+	help  bool       // --help or -h was given
+	long  bool       // it was --help
 }
 
 // sortLine sorts a command line. The commands of root decide which flags take a value.
@@ -53,8 +53,8 @@ func sortLine(root *kong.Node, args []string) *line {
 	return l
 }
 
-// checkEmpty notes a flag with an empty value, which is probably a variable that a script
-// did not set: without its value the flag would pass for one that was not given.
+// checkEmpty notes a flag with an empty value, which is probably a variable that a script did not
+// set. Without this, the flag would count as one that was not given.
 func (l *line) checkEmpty(word, sign string) {
 	if name, empty := strings.CutSuffix(word, sign); empty && l.wrong == "" {
 		if f := flagNamed(l.node, name); f != nil {

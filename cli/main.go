@@ -44,17 +44,17 @@ type Stdio struct {
 	// RemoteHelp describes addresses in the help, in rows of two columns.
 	RemoteHelp [][2]string
 
-	life *run.Life // what signals mean
+	signals *run.Signals
 }
 
-// spare is how many more goroutines may run than there are workers. Where every
-// processor of Go's scheduler has one that is in the system, the scheduler takes
-// theirs away after 20 us and wakes threads that look for work: they take the
-// machine's processors from those that write, and those wait to get back.
+// spare is how many more processors Go's scheduler gets than there are workers. If all of its
+// processors run goroutines that are in a system call, the scheduler takes them away after 20 us
+// and wakes threads that look for work. Those take the machine's processors from the writers,
+// which then wait to get one back.
 const spare = 2
 
-// Program runs the program on the streams of this process, which is its own, and returns its
-// exit code. Of stdio it takes what tells of addresses.
+// Program runs the program in a process of its own, on the streams of the process, and returns its
+// exit code. It uses only the fields of stdio about addresses.
 func Program(args []string, stdio Stdio) int {
 	stdio.In, stdio.Out, stdio.Err = os.Stdin, os.Stdout, os.Stderr
 	stdio.Workers, stdio.OwnProcess = runtime.GOMAXPROCS(0), true
@@ -73,25 +73,25 @@ func Main(ctx context.Context, args []string, stdio Stdio) int {
 		}
 	}
 	defer signal.Stop(signals)
-	done, life := make(chan int, 1), run.NewLife()
-	stdio.life = life
+	done, meaning := make(chan int, 1), run.NewSignals()
+	stdio.signals = meaning
 	go func() { done <- runArgs(ctx, args, stdio) }()
 	for {
 		select {
 		case code := <-done:
 			return code
 		case s := <-signals:
-			if life.Reloads(s) {
+			if meaning.Reloads(s) {
 				continue
 			}
 			stop(fault.Interrupted{Signal: s})
 			select {
 			case code := <-done:
-				if life.Serving.Load() {
+				if meaning.Serving.Load() {
 					return code
 				}
 			case <-signals:
-			case <-time.After(time.Duration(life.Grace.Load())):
+			case <-time.After(time.Duration(meaning.Grace.Load())):
 			}
 			return fault.Interrupted{Signal: s}.ExitCode()
 		}

@@ -6,10 +6,10 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// elsewhere maps flags of other programs to what this one has: those of model scanners
-// (picklescan, modelscan, modelaudit), of trivy and grype, of sha256sum, of llama.cpp's and
-// MLX's converters, and what people try, without their dashes. An answer is given where the
-// command has the flag that it begins with.
+// elsewhere maps flags of other programs, without their dashes, to what this one has instead. They
+// are flags of model scanners (picklescan, modelscan, modelaudit), of trivy and grype, of sha256sum,
+// of llama.cpp's and MLX's converters, and words that people try. An answer is given only if the
+// command has the flag that the answer begins with.
 var elsewhere = map[string][]string{
 	"profile":          {"--limits takes a profile"},
 	"policy":           {"--limits takes a policy"},

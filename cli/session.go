@@ -18,10 +18,10 @@ func newSession(stdio Stdio) *run.Run {
 		Linked: version, In: stdio.In, Err: stdio.Err, To: stdio.Out,
 		Out:     &term.Printer{Writer: bufio.NewWriterSize(stdio.Out, 64<<10), Columns: stdio.Columns, Colours: stdio.Colours},
 		Workers: cmp.Or(stdio.Workers, runtime.GOMAXPROCS(0)), OwnProcess: stdio.OwnProcess,
-		Remote: stdio.Remote, RemoteFiles: stdio.RemoteFiles, RemoteHelp: stdio.RemoteHelp, Life: stdio.life,
+		Remote: stdio.Remote, RemoteFiles: stdio.RemoteFiles, RemoteHelp: stdio.RemoteHelp, Signals: stdio.signals,
 	}
-	if s.Life == nil {
-		s.Life = run.NewLife()
+	if s.Signals == nil {
+		s.Signals = run.NewSignals()
 	}
 	if f, ok := stdio.Out.(*os.File); ok && s.Out.Columns == 0 {
 		s.Out.Columns = term.Columns(f)

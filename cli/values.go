@@ -15,9 +15,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/write"
 )
 
-// mappers replace those of kong that change a value on its way or say less of a wrong one:
-// kong passes strings through JSON, which loses bytes that are not UTF-8, splits every list
-// at commas, and reads 010 as eight.
+// mappers replace those of kong that change values or explain wrong ones less well. Kong passes
+// strings through JSON, which loses bytes that are not UTF-8, splits every list at commas, and reads
+// 010 as eight.
 func mappers() []kong.Option {
 	return []kong.Option{
 		kong.KindMapper(reflect.String, kong.MapperFunc(decodeString)),

@@ -47,13 +47,13 @@ func fromAWS(ctx context.Context) (S3, error) {
 	return s, nil
 }
 
-// errNoKeys means that requests are sent without a signature, which public objects need not.
+// errNoKeys means that requests are sent without a signature, which is enough for public objects.
 var errNoKeys = errors.New("no keys")
 
-// metadataKeys are those of the metadata service, which Amazon's tools ask when nothing is
-// configured. There are no keys if it says nothing at all within metadataTime, since this is no
-// machine of Amazon's then, or if it says that the machine has no role. Any other answer that
-// gives no keys is an error: without a signature, a bucket may answer with other files.
+// metadataKeys are the keys of the metadata service, which Amazon's tools ask when nothing is
+// configured. There are no keys if the service does not answer within metadataTime, which means that
+// this is not a machine of Amazon's, or if it answers that the machine has no role. Any other answer
+// without keys is an error: without a signature, a bucket may answer with other files.
 type metadataKeys struct {
 	from aws.CredentialsProvider
 	none atomic.Bool

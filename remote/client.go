@@ -59,8 +59,8 @@ type client struct {
 	b    *limits.Budget
 	o    Options
 	http *http.Client
-	// narrow has small receive windows: for a stream that is closed early, less arrives in
-	// vain.
+	// narrow has small receive windows, so that little is received in vain when a stream is
+	// closed early.
 	narrow *http.Client
 	// sign adds credentials to a request, if it goes to their host.
 	sign func(*http.Request) error
@@ -70,7 +70,8 @@ type client struct {
 	answers []func()
 	// patience is silence and wait is firstWait, except in tests.
 	patience, wait time.Duration
-	// admitted is called with an address before it is dialled, in tests; resolver is theirs.
+	// In tests, admitted is called with an address before it is dialled, and resolver resolves
+	// names.
 	admitted func(address string) error
 	resolver *net.Resolver
 	// dialled is called with a new connection and how much it may buffer, in tests.
@@ -113,8 +114,8 @@ func (c *client) transport(held int) *http.Transport {
 	return t
 }
 
-// silence is how long a server may send nothing. Of one answer, it must send leastSent bytes
-// within this time of waiting for it: about 1 KiB a second.
+// silence is how long a server may send nothing. While this client waits for an answer, the server
+// must send at least leastSent bytes within this time: about 1 KiB a second.
 const (
 	silence   = time.Minute
 	leastSent = 64 << 10
@@ -156,7 +157,7 @@ func (w *patientBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// redirect is an [http.Client.CheckRedirect].
+// redirect checks a redirect, see [http.Client.CheckRedirect].
 func (c *client) redirect(next *http.Request, via []*http.Request) error {
 	if len(via) > maxHops {
 		return fmt.Errorf("%w: more than %d redirects", ErrForbidden, maxHops)
@@ -299,12 +300,12 @@ func (c *client) read(p []byte, body io.Reader) error {
 	return nil
 }
 
-// decoded is how many bytes of memory a byte of an answer may become: an empty object of three
-// bytes becomes a struct of 48, in a slice that was doubled.
+// decoded is the most memory per byte of an answer: an empty object of three bytes becomes a struct
+// of 48, in a slice whose capacity was doubled.
 const decoded = 32
 
-// text returns a whole answer that is not a file: a listing, a manifest. The memory of what it
-// decodes to is charged, until releaseAnswers.
+// text returns a whole answer that is not a file: a listing, a manifest. The memory that it takes
+// when decoded is charged until releaseAnswers.
 func (c *client) text(resp *http.Response) ([]byte, error) {
 	release, err := c.b.Lease(maxListing)
 	if err != nil {

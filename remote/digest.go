@@ -15,7 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A digestKind is how a source digests a file.
+// A digestKind is a way in which a source digests files.
 type digestKind uint8
 
 const (
@@ -41,7 +41,7 @@ func (k digestKind) start(size int64) hash.Hash {
 	return sha256.New()
 }
 
-// A digest is what a source states of the content of a file.
+// A digest is a digest of a file's content that its source states.
 type digest struct {
 	kind digestKind
 	sum  string // lower-case hexadecimal digits
@@ -60,7 +60,8 @@ type tally struct {
 	err    error // the file is not the one that was stated
 }
 
-// take digests what a piece continues. When the whole file has been digested, it is compared.
+// take digests a piece if it continues the digested beginning. After the last piece, the digest is
+// compared with the stated one.
 func (t *tally) take(p *piece, size int64) error {
 	if t.err != nil || t.stated == nil || p.off > t.n || p.end() <= t.n || size < 0 {
 		return t.err
@@ -77,7 +78,7 @@ func (t *tally) take(p *piece, size int64) error {
 	return t.err
 }
 
-// digested passes the pieces that are kept to the tally, in the order of their offsets.
+// digested passes the kept pieces to the tally, in the order of their offsets.
 func (f *file) digested() error {
 	for again := true; again; {
 		again = false
@@ -108,7 +109,7 @@ func (f *file) Whole() bool {
 	return f.seen.total() >= f.size-f.size/16
 }
 
-// Verify reads what has not been digested of a file whose source states a digest.
+// Verify reads the rest of a file whose source states a digest, so that the digest is compared.
 func (f *file) Verify(b *limits.Budget) error {
 	release, err := b.Lease(wire.Chunk)
 	if err != nil {
@@ -133,8 +134,8 @@ func (f *file) Verify(b *limits.Budget) error {
 	}
 }
 
-// etagDigest returns the digest that the ETag of an object is: an MD5, unless the object was
-// uploaded in parts or is encrypted under a key.
+// etagDigest returns the MD5 in the ETag of an object. It returns nil if the object was uploaded in
+// parts or is encrypted under a key, since its ETag is then something else.
 func etagDigest(etag, encryption string) *digest {
 	sum, ok := strings.CutPrefix(etag, `"`)
 	sum, ok2 := strings.CutSuffix(sum, `"`)
@@ -144,7 +145,7 @@ func etagDigest(etag, encryption string) *digest {
 	return &digest{md5Sum, sum}
 }
 
-// Spans are disjoint ranges of a file in order.
+// A spans lists disjoint ranges of a file in order.
 type spans []struct{ from, to int64 }
 
 // add adds a range.

@@ -7,7 +7,7 @@
 // resolved ([Options.AllowPrivate] allows them); redirects lead only to https and to
 // listed hosts; tokens, passwords and signatures are sent only to their own host. A file
 // that changes while it is read is an error, and so is an answer with a
-// Content-Encoding, or a listing whose names cannot be files beside each other. Requests,
+// Content-Encoding, or a listing whose names cannot all be files of one folder. Requests,
 // fetched bytes (MaxRequests, MaxFetched) and cached memory are charged to the account, whose
 // deadline covers everything.
 //

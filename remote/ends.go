@@ -9,8 +9,8 @@ import (
 	"net/http"
 )
 
-// tail is how much is read at the end of each file to see whether it is also an archive: the
-// longest end record of a zip.
+// tail is how many bytes at the end of each file are read, to find out whether it is also an archive:
+// the length of the longest end record of a ZIP archive.
 const tail = 64<<10 + 22
 
 // maxBetween bounds what surrounds two ranges: boundaries and headers.
@@ -75,7 +75,7 @@ func (f *file) part(parts *multipart.Reader, off, n int64) error {
 	return err
 }
 
-// dropPieces drops the pieces.
+// dropPieces drops all pieces, and returns their charges.
 func (f *file) dropPieces() {
 	for _, p := range f.pieces {
 		f.c.b.Drop(int64(len(p.data)))

@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
-// FromEnv returns options from the environment and from files, as other tools of the hub, of
-// buckets and of registries read them. They are never printed.
+// FromEnv returns options from the environment and from files, which it reads like the usual tools
+// of hubs, buckets and registries. Secrets are never printed.
 //
 //	HF_ENDPOINT, HF_TOKEN, HF_TOKEN_PATH, HF_HOME
 //	AWS_ACCESS_KEY_ID, AWS_PROFILE and all else that Amazon's tools read, when a bucket is opened

@@ -35,7 +35,7 @@ type file struct {
 	users   int
 	mark    mark
 	tally   tally
-	seen    spans    // what has been fetched
+	seen    spans    // the ranges that were fetched
 	pieces  []*piece // the most recently used is the last
 	streams []*stream
 }
@@ -166,7 +166,7 @@ func (f *file) request(by *http.Client, off, n int64, take func(resp *http.Respo
 	})
 }
 
-// answered keeps what an answer says of the content.
+// answered keeps what an answer states about the content: its ETag or date, and its digest.
 func (f *file) answered(h http.Header) {
 	f.mark = markOf(h)
 	if f.md5 && f.tally.stated == nil {
@@ -187,8 +187,8 @@ func (f *file) readPiece(body io.Reader, off, n int64) (*piece, error) {
 	return &piece{off, data}, nil
 }
 
-// A mark identifies the content of an answer: a strong ETag, or else a weak one, which
-// If-Match never matches, with the time of the last change.
+// A mark identifies the content of an answer: by a strong ETag, or else by a weak ETag (which
+// If-Match never matches) and the time of the last change.
 type mark struct{ etag, weak string }
 
 func markOf(h http.Header) mark {

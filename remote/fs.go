@@ -52,8 +52,8 @@ func (t *tree) add(name string, e entry) error {
 	if twice && (old.size != e.size || old.url == nil || e.url == nil || *old.url != *e.url) {
 		return wire.ErrDuplicate.Errorf("%s is listed twice", wire.Quote(name)) // unless both are the same blob
 	}
-	// The entry and its names, of which the address has two, and two are compared: a server that lists without
-	// end is stopped by the account.
+	// The entry, and five copies of its name: as a key, in the address as text and escaped, and in
+	// two forms for comparisons. So the account stops a server that lists without end.
 	if err := t.c.b.Hold(entryBytes + 5*int64(len(name))); err != nil {
 		return err
 	}
@@ -168,8 +168,8 @@ func (h *fetched) Verify(b *limits.Budget) error { return h.file.Verify(b) }
 func (h *fetched) Verified() bool                { return h.file.Verified() }
 func (h *fetched) Whole() bool                   { return h.file.Whole() }
 
-// ContentName implements tensor.Named: the digest that the source states, or else the ETag. A
-// weak one, and the time of the last change, are no name of the bytes.
+// ContentName implements tensor.Named: the digest that the source states, or else a strong ETag. A
+// weak ETag and the time of the last change do not identify the bytes.
 func (h *fetched) ContentName() string {
 	f := h.file
 	f.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 )
 
-// dockerRegistry has the files of docker.io.
+// dockerRegistry is the host with the files of docker.io.
 const dockerRegistry = "registry-1.docker.io"
 
 // A registryName is the host and port of a registry.
@@ -20,7 +20,7 @@ func (n registryName) RegistryStr() string { return string(n) }
 
 // dockerLogin returns the credentials for exactly this host and port: from docker's or podman's
 // file, or from the credential helper that the file names for the host or for all hosts. A
-// helper is a program of the operator's; it is given up at the end of the context.
+// helper is a program of the operator's. When the context ends, it is no longer waited for.
 func dockerLogin(ctx context.Context, host string) (user, password string, err error) {
 	switch host = strings.TrimSuffix(host, ":443"); host {
 	case dockerRegistry, "docker.io":

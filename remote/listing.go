@@ -35,7 +35,7 @@ func (l *listing) last() string {
 	return l.objects[len(l.objects)-1].key
 }
 
-// maxOpen is more elements than a page has around one.
+// maxOpen bounds the nesting of elements; valid pages have fewer levels.
 const maxOpen = 8
 
 // An element is an element of an answer that has been read: its text, or the elements in it.
@@ -45,8 +45,9 @@ type element struct {
 	seen map[string]bool
 }
 
-// readListing reads a page strictly: an element that clients take once is there once, and text
-// has no elements in it. Clients differ in which of two they take, and in where a text ends.
+// readListing reads a page strictly: an element of which clients read one must appear once, and a
+// text must not contain elements. Clients differ in which of two elements they read, and in where
+// such a text ends.
 func readListing(text []byte) (*listing, error) {
 	page, d := &listing{}, xml.NewDecoder(bytes.NewReader(text))
 	var open []*element
@@ -57,7 +58,7 @@ func readListing(text []byte) (*listing, error) {
 		case errors.Is(err, io.EOF) && len(open) == 0 && page.objects != nil:
 			return page, nil
 		case err != nil:
-			return nil, wire.ErrSyntax.Errorf("the listing of the bucket is not XML that was expected: %v", err)
+			return nil, wire.ErrSyntax.Errorf("the listing of the bucket is not the expected XML: %v", err)
 		}
 		switch token := token.(type) {
 		case xml.Comment:
@@ -136,7 +137,7 @@ func leaf(open []*element, name string) bool {
 	return false
 }
 
-// take keeps what an element says that has ended.
+// take keeps the text of an element that has ended.
 func (l *listing) take(o *object, open []*element, e *element) error {
 	if len(open) == 1 && e.name == "CommonPrefixes" {
 		l.folders++

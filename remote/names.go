@@ -49,9 +49,9 @@ func unreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// checkPath rejects the path of a URL that clients rewrite before they ask for it, each in its
-// own way: dot segments, empty segments, escapes of bytes that need none, escaped slashes. Two
-// clients would get two files.
+// checkPath rejects a path that clients rewrite in different ways before they request it: dot
+// segments, empty segments, escapes of bytes that need none, escaped slashes. Two clients could get
+// two files.
 func checkPath(u *url.URL) error {
 	rest := strings.TrimPrefix(u.EscapedPath(), "/")
 	if rest == "" {

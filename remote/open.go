@@ -145,15 +145,15 @@ func (c *client) singleFile(u *url.URL, md5 bool) (*tree, string, error) {
 	return t, name, nil
 }
 
-// Shards are fetched aheadAtOnce at a time, before they are read one after another; not if
-// there are more than maxAhead.
+// The beginnings of shards are fetched prefetchAtOnce at a time, before the shards are read one after
+// another. If there are more than maxPrefetch, none is fetched ahead.
 const (
 	prefetchAtOnce = 8
 	maxPrefetch    = 256
 )
 
-// prefetch fetches the first piece of each shard of the model. An error occurs again when the
-// shard is read.
+// prefetch fetches the first piece of each shard of the model. It ignores errors, which occur again
+// when the shard is read.
 func (t *tree) prefetch(name string) {
 	folder := name
 	if _, ok := t.files[name]; ok {

@@ -29,7 +29,7 @@ func usable(u *url.URL) bool {
 	return u.Hostname() != "" && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme)
 }
 
-// proxy is an [http.Transport.Proxy].
+// proxy returns the proxy for a request, see [http.Transport.Proxy].
 func (c *client) proxy(req *http.Request) (*url.URL, error) {
 	switch p := c.o.Proxy; {
 	case p == nil || bypassesProxy(c.o.NoProxy, req.URL):
@@ -41,8 +41,8 @@ func (c *client) proxy(req *http.Request) (*url.URL, error) {
 	}
 }
 
-// bypassesProxy reports whether a list in the form of NO_PROXY has the host of a URL. A name and
-// an address of this machine are always asked directly.
+// bypassesProxy reports whether a list in the form of NO_PROXY contains the host of a URL. This
+// machine is always contacted directly.
 func bypassesProxy(list string, u *url.URL) bool {
 	const some = "http://proxy.invalid"
 	of := httpproxy.Config{HTTPProxy: some, HTTPSProxy: some, NoProxy: list}

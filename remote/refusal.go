@@ -8,10 +8,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// A refusal is an answer that gives nothing. A missing file is [fs.ErrNotExist], and one without
+// A refusal is an answer without the requested file. A missing file is [fs.ErrNotExist], and one without
 // access [fs.ErrPermission], as on a disk.
 type refusal struct {
-	of     string // what was asked for
+	of     string // what was requested
 	status int
 }
 
@@ -38,7 +38,7 @@ func (r *refusal) Unwrap() error {
 	return nil
 }
 
-// missing is that an address leads to nothing: wrong usage, as a file is that is not there.
+// missing is the error of an address without a file. Like the name of a missing file, it is wrong usage.
 type missing struct{ error }
 
 func (m *missing) Unwrap() []error { return []error{errMissing, m.error} }

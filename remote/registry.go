@@ -19,7 +19,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/ollama"
 )
 
-// registryHosts are the hosts at which well-known registries keep blobs.
+// registryHosts are the hosts that store the blobs of well-known registries.
 var registryHosts = []string{
 	".r2.cloudflarestorage.com",                                                            // ollama, Docker
 	".docker.com", ".docker.io", "docker-images-prod.s3.dualstack.us-east-1.amazonaws.com", // Docker
@@ -58,8 +58,8 @@ type descriptor struct {
 	data      *string  // what it embeds of its content, in base64; nil for nothing
 }
 
-// read reads a manifest. One that has layers and lists manifests is two: which of them a client
-// takes depends on the type that it believes (CVE-2021-41190).
+// read reads a manifest. One that has layers and also lists manifests is refused: whether a client
+// takes it for a manifest or for a list depends on the type that it trusts (CVE-2021-41190).
 func (m *manifest) read(d *strictjson.Decoder) error {
 	layered := false
 	list := func(into *[]descriptor) func() error {
@@ -99,7 +99,7 @@ func (m *manifest) read(d *strictjson.Decoder) error {
 			m.subject = &l
 			return err
 		},
-		// Of kinds of manifests that are not read here, which other clients may read.
+		// Members of other kinds of manifests, which other clients may read.
 		"blobs": unread(d, "blobs"), "fsLayers": unread(d, "fsLayers"),
 	})
 	switch {
@@ -117,7 +117,7 @@ func (m *manifest) read(d *strictjson.Decoder) error {
 
 // check refuses descriptors from which clients fetch more than a blob: ORAS follows a layer or a
 // configuration that states the type of a manifest, and writes a manifest of a list that has a
-// name. It compares what is there of a configuration, which clients keep beside the layers.
+// name. It also checks the configuration, which clients store beside the layers.
 func (m *manifest) check(d *strictjson.Decoder) error {
 	blobs := m.layers
 	if m.config != nil {
@@ -172,7 +172,7 @@ func readDescriptor(d *strictjson.Decoder) (descriptor, error) {
 	}
 	err := members(d, map[string]func() error{
 		"mediaType": into(d, &l.mediaType), "digest": into(d, &l.digest), "size": count(d, &l.size),
-		// Addresses at other hosts, which docker's client fetches a layer from.
+		// Addresses at other hosts, from which docker's client fetches a layer.
 		"urls": func() error {
 			if k, err := d.Kind(); err != nil || k == strictjson.Null {
 				return err
@@ -341,7 +341,7 @@ func (r *registry) files(t *tree, m *manifest) error {
 	return nil
 }
 
-// listed fetches the manifest that a list describes, which must be as it says.
+// listed fetches a manifest that a list describes, and checks that it fits the description.
 func (r *registry) listed(l descriptor) (m manifest, err error) {
 	text, m, err := r.manifest(l.digest)
 	switch {

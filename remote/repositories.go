@@ -13,21 +13,21 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// A Repository is one of a listing.
+// A Repository is a repository in a listing of the hub.
 type Repository struct {
 	Name   string // OWNER/REPO
-	Commit string // that its main branch is at
+	Commit string // the head of its main branch
 }
 
 // Address is the repository at this commit.
 func (r Repository) Address() string { return "hf://" + r.Name + "@" + r.Commit }
 
 // Repositories fetches a page of the repositories of an owner of the hub, or of all for "". It
-// begins after the cursor of the page before, "" for the first one, and returns that of the next
-// page, "" if there is none. It does not believe the hub about names of other owners.
+// takes the cursor that the call for the previous page returned, or "" for the first page. next is ""
+// after the last page. Repositories of other owners are an error.
 func Repositories(b *limits.Budget, owner, cursor string, o Options) (page []Repository, next string, err error) {
 	if owner != "" && !isRepoPart(owner) {
-		return nil, "", fmt.Errorf("%w: %s is no owner of the hub", ErrForbidden, wire.Quote(owner))
+		return nil, "", fmt.Errorf("%w: %s cannot be an owner of the hub", ErrForbidden, wire.Quote(owner))
 	}
 	c := newClient(b, o)
 	defer c.releaseAnswers()
@@ -69,7 +69,7 @@ func Repositories(b *limits.Budget, owner, cursor string, o Options) (page []Rep
 		of, name, _ := strings.Cut(r.Name, "/")
 		switch {
 		case !isRepoPart(of) || !isRepoPart(name) || !isHex(r.Commit, 40):
-			return nil, "", wire.ErrSyntax.Errorf("the hub lists %s at %s, which is no repository at a commit", wire.Quote(r.Name), wire.Quote(r.Commit))
+			return nil, "", wire.ErrSyntax.Errorf("the hub lists %s at %s, which is not a repository at a commit", wire.Quote(r.Name), wire.Quote(r.Commit))
 		case owner != "" && !strings.EqualFold(of, owner): // the hub ignores the case of owners
 			return nil, "", wire.ErrMismatch.Errorf("the hub was asked for repositories of %s, but lists %s", owner, wire.Quote(r.Name))
 		}
@@ -88,11 +88,11 @@ func readRepository(d *strictjson.Decoder) (r Repository, err error) {
 	return r, err
 }
 
-// link is a target of a Link header with what follows it.
+// link matches a target of a Link header and its parameters.
 var link = regexp.MustCompile(`<([^<>]*)>([^<]*)`)
 
-// nextCursor returns the cursor of the next page. Of the address nothing else is taken: where
-// the next page is, is known.
+// nextCursor returns the cursor of the next page. The rest of the address is ignored, so that the hub
+// cannot lead this client elsewhere.
 func nextCursor(headers []string) string {
 	for _, h := range headers {
 		for _, m := range link.FindAllStringSubmatch(h, -1) {
@@ -107,9 +107,8 @@ func nextCursor(headers []string) string {
 	return ""
 }
 
-// Pin returns an address that means the same files as long as the source keeps them: that of a
-// repository of the hub names the commit that its revision is at now. Other addresses are as
-// they are.
+// Pin returns an address that keeps its meaning: for a repository of the hub, it replaces the revision
+// by its current commit. Other addresses are returned unchanged.
 func Pin(b *limits.Budget, address string, o Options) (string, error) {
 	rest, ok := strings.CutPrefix(lowerScheme(address), "hf://")
 	if !ok {

@@ -43,7 +43,7 @@ func s3Files(c *client, rest string) (*tree, string, error) {
 	k := key{region: cmp.Or(o.Region, "us-east-1"), keys: o.Keys}
 	bucket, _, _ := strings.Cut(rest, "/")
 	base := o.Endpoint
-	if base == "" && !strings.Contains(bucket, ".") { // a certificate holds for one label
+	if base == "" && !strings.Contains(bucket, ".") { // the certificate of Amazon is valid for one label
 		return bucketFiles(c, "https://"+bucket+".s3."+k.region+".amazonaws.com", "", rest, k)
 	}
 	return bucketFiles(c, cmp.Or(base, "https://s3."+k.region+".amazonaws.com"), bucket, rest, k)
@@ -54,7 +54,7 @@ func gsFiles(c *client, rest string) (*tree, string, error) {
 	return bucketFiles(c, google, bucket, rest, key{region: "auto", keys: c.o.S3.GSKeys})
 }
 
-// validBucket reports whether s is the name of a bucket; no such name is another host.
+// validBucket reports whether s can be the name of a bucket. Such a name cannot lead to another host.
 func validBucket(s string) bool {
 	return len(s) >= 3 && len(s) <= 222 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-._") == "" && !strings.Contains(s, "..") && s[0] != '-' && s[0] != '.'
 }
@@ -172,7 +172,7 @@ func (s *bucketAt) list(t *tree, prefix, delimiter string) error {
 				return fmt.Errorf("the bucket %s lists objects without the requested prefix", s.name)
 			}
 			if (name == "" || strings.HasSuffix(name, "/")) && o.size == 0 {
-				continue // a folder that a console has made
+				continue // a placeholder for a folder, made by a console
 			}
 			u, err := s.object(o.key)
 			if err != nil {

@@ -24,7 +24,7 @@ const emptySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b785
 // signer signs the path of a request unchanged: locate has escaped it.
 var signer = v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })
 
-// sign adds the date and the signature to a request; nothing if there are no keys.
+// sign adds the date and the signature to a request. Without keys it does nothing.
 func (k *key) sign(req *http.Request) error {
 	if k.keys == nil {
 		return nil

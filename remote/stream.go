@@ -60,7 +60,7 @@ func (f *file) stream(off, n int64) (*piece, error) {
 	return p, nil
 }
 
-// maxSkip is how much of a stream is skipped rather than requested anew.
+// maxSkip is the most bytes of a stream that are skipped instead of a new request.
 const maxSkip = 2 << 20
 
 // reaches reports whether the stream will soon be at an offset.

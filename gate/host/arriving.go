@@ -16,8 +16,8 @@ import (
 // smallFile is the largest file that is kept in memory.
 const smallFile = 256 << 10
 
-// Spool reads a file. size is the declared one, or -1; a larger declared size than
-// allowed is refused at once. The error is [TooLarge], [Busy], or the reader's. Reading
+// Spool reads a file. size is the declared size, or -1; one that is larger than allowed is
+// refused at once. The error is [TooLarge], [Busy], or the reader's. Reading
 // stops if the beginning suffices to refuse the file; [Upload.Judge] returns the reason.
 func (u *Upload) Spool(r io.Reader, size int64) error {
 	if err := u.empty(); err != nil {
@@ -97,7 +97,7 @@ func (u *Upload) spool(r io.Reader, size int64) error {
 		return err
 	}
 	if size >= 0 && u.Size != size {
-		return fmt.Errorf("host: %d bytes came of the %d that were declared: %w", u.Size, size, io.ErrUnexpectedEOF)
+		return fmt.Errorf("host: %d bytes arrived of the %d that were declared: %w", u.Size, size, io.ErrUnexpectedEOF)
 	}
 	u.at = f
 	return nil
@@ -126,7 +126,7 @@ func (u *Upload) copy(r io.Reader, off int64) error {
 	}
 }
 
-// lookAt starts the examination of the arriving file.
+// lookAt starts to examine a file while it arrives.
 func (u *Upload) lookAt(size int64, h gate.Hint) {
 	policy := u.gate.Policy.Limits
 	policy.Timeout = limits.NoTimeout
@@ -135,7 +135,7 @@ func (u *Upload) lookAt(size int64, h gate.Hint) {
 	u.early = u.gate.Stream(u.memory, size, h)
 }
 
-// lookNoMore ends the examination of a file that has come.
+// lookNoMore ends the examination of a file that has arrived.
 func (u *Upload) lookNoMore() {
 	if u.early != nil {
 		u.early.Close()
@@ -144,9 +144,9 @@ func (u *Upload) lookNoMore() {
 	}
 }
 
-// refusedEarly returns the verdict about a file that is refused by its beginning, or nil. A
-// folder is refused so only if the file asks its loader for what is forbidden: no other
-// reason is worse, so what else the folder has does not change the class.
+// refusedEarly returns the verdict about a file that is refused by its beginning, or nil. A folder
+// is refused early only if the file is forbidden. That class is the worst, so the other files cannot
+// change it.
 func (u *Upload) refusedEarly() *gate.Verdict {
 	if u == nil || u.early == nil {
 		return nil
@@ -158,7 +158,7 @@ func (u *Upload) refusedEarly() *gate.Verdict {
 	return v
 }
 
-// payEarly pays for what is examined of the arriving file. That is done in a slot, too.
+// payEarly pays for the examination of an arriving file, which takes a slot like a judgement.
 func (u *Upload) payEarly(steps int64) {
 	if u.visit == nil && u.lost == nil {
 		if u.visit, u.lost = u.host.queue.enter(context.Background(), &u.tenant.lane, false); u.lost != nil {

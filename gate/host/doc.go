@@ -12,10 +12,10 @@
 //
 // # Limits
 //
-// Open uploads, spooled bytes, files that wait to be judged, and live memory of
-// judgements (by accounts of package limits): each in all, and for one tenant a part of
-// it, by default half. Files that are judged at once. When there is no room the answer is
-// [Busy], never a verdict: the load of a server does not change what it says about a
+// There are limits for open uploads, spooled bytes, files that wait to be judged, and live memory of
+// judgements (by accounts of package limits): one for all tenants, and one for each, by default half
+// of it. The number of files that are judged at the same time is limited too. When there is no room,
+// the answer is [Busy], never a verdict: the load of a server does not change what it says about a
 // file.
 //
 // # Turns

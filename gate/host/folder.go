@@ -100,8 +100,8 @@ func (b *BadName) Unwrap() error {
 	return b.error
 }
 
-// admit checks a name. That of the first file counts once there is a second one: a single file is
-// stored under the name that its host gives it.
+// admit checks a name. The name of the first file is checked once there is a second file: a single
+// file is stored under the name that its host gives it.
 func (u *Upload) admit(name string) error {
 	if u.listed == nil {
 		u.listed = u.tenant.account.Child(limits.Policy{Timeout: limits.NoTimeout})
@@ -154,11 +154,11 @@ func (u *Upload) judgeable() {
 	}
 	u.at = u.file
 	if u.isFolder() {
-		u.sum = nil // it is the digest of the last file
+		u.sum = nil // it is the digest of the last file alone
 	}
 }
 
-// askFolder asks the gate about the folder, or another process, which is paid for by its time.
+// askFolder judges the folder: by the gate, or in another process, whose price is its time.
 func (u *Upload) askFolder(t *turn) (*gate.Verdict, error) {
 	h := gate.Hint{Name: u.Name, Promised: u.Promised, Beside: u.Beside}
 	if u.host.o.Judge != nil {

@@ -40,12 +40,12 @@ type Options struct {
 	Queue      int   // files waiting for a slot; default 128
 	// TenantQueue bounds how many files of one tenant wait for a slot; default Queue/2.
 	TenantQueue int
-	// TenantSpool bounds the bytes of one tenant's spooled files; default MaxSpool/2, but
-	// as much as one file may have.
+	// TenantSpool bounds the bytes of one tenant's spooled files; default MaxSpool/2, or MaxFile
+	// if that is more.
 	TenantSpool int64
 	// Memory bounds what all judgements and small files hold together, in bytes; default
-	// 2 GiB. TenantMemory is the bound for one tenant; default Memory/2, but as much as the
-	// policy lets one file hold.
+	// 2 GiB. TenantMemory is the bound for one tenant; default Memory/2, or what the policy
+	// lets one file hold if that is more.
 	Memory, TenantMemory int64
 	// Dir is where larger files are spooled; default the system's temporary folder.
 	Dir string
@@ -130,7 +130,7 @@ type spoolFile interface {
 func createSpool(dir string) (spoolFile, error) {
 	f, err := spool.Create(dir)
 	if err != nil {
-		return nil, err // and not a pointer that is nil
+		return nil, err // not f, since an interface with a nil pointer is not nil
 	}
 	return f, nil
 }
@@ -213,14 +213,14 @@ func (h *Host) SetGate(g gate.Gate) error {
 	return nil
 }
 
-// A Load is what a host holds at the moment.
+// A Load says how much a host holds at the moment.
 type Load struct {
 	Uploads, Waiting, Judging, Tenants int
 	Spooled, Memory                    int64
 }
 
-// Ready returns nil if a file of a tenant who has no other would be taken in and judged
-// now, else [Busy].
+// Ready returns nil if a file of a tenant without other files would be admitted and judged now,
+// else [Busy].
 func (h *Host) Ready() error {
 	if !h.exists() {
 		return errNoHost
@@ -243,7 +243,7 @@ func (h *Host) Ready() error {
 	return nil
 }
 
-// noMemory is why a host without memory takes nothing.
+// noMemory is the reason of [Busy] if the memory is used up.
 const noMemory = "the memory for judgements is taken"
 
 // Load returns how busy the host is.
@@ -320,7 +320,7 @@ func (h *Host) Begin(name string) (*Upload, error) {
 	return u, nil
 }
 
-// begin counts an upload that belongs to one which was admitted.
+// begin counts an upload that belongs to an admitted one.
 func (h *Host) begin(t *tenant) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

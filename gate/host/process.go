@@ -63,7 +63,7 @@ type Asking struct {
 	since  time.Time
 }
 
-// errAlone is why a process ends its judgement.
+// errAlone is why a process without its parent ends its judgement.
 var errAlone = errors.New("host: the process that grants turns is gone")
 
 // Ask begins the first turn. It calls end if the parent is gone.
@@ -110,7 +110,7 @@ func (a *Asking) Reader(r io.ReaderAt) io.ReaderAt {
 	return paid(r, a.Pay)
 }
 
-// noTurn never grants: no tenant pays for it.
+// A noTurn fails all reads, since no tenant pays for them.
 type noTurn struct{}
 
 func (noTurn) ReadAt([]byte, int64) (int, error) { return 0, errNoTurn }

@@ -13,7 +13,7 @@ import (
 
 // A queue gives the slots for judgements to tenants by deficit round robin. The price of
 // a judgement is known only while it runs, so a turn is paid in advance and settled at
-// its end: a tenant whose turn cost more than [quantum] sits out as many rounds.
+// its end: a tenant whose turn cost several times [quantum] waits that many rounds.
 //
 // A judgement that has used up its turn gives its slot to another tenant that waits, and
 // goes on when the round comes back to its own. So one tenant never holds all slots
@@ -29,7 +29,7 @@ type queue struct {
 	ring    []*lane     // tenants with something that waits, in the order of the round
 	holder  *lane       // the tenant that holds all slots, or nil
 	began   time.Time   // of the latest turn
-	late    *time.Timer // checks whether the only slot is held for too long; nil while no tenant waits for it
+	late    *time.Timer // checks whether the only slot is held for too long; nil if no tenant waits for it
 	running int
 	waiting int // files that have not begun and count in most
 	closed  bool
@@ -56,7 +56,7 @@ type lane struct {
 	visited bool  // it is at the front of the ring and has its credit for this round
 	running int
 	waiting []*turn // paused judgements before new ones
-	files   int     // how many of waiting count in the queue's share
+	files   int     // how many of waiting count towards the share of a tenant
 }
 
 // A turn is one judgement's place in the queue: it waits, runs, or is paused.
@@ -64,7 +64,7 @@ type turn struct {
 	q       *queue
 	l       *lane
 	ctx     context.Context // ends the wait
-	counts  bool            // it counts in the limits of the queue
+	counts  bool            // it counts towards the limits of the queue
 	granted chan struct{}   // receives one value when it may go on
 	refused bool            // the queue closed before it began
 	paused  bool            // it waits, and has begun
@@ -115,7 +115,7 @@ func (q *queue) enter(ctx context.Context, l *lane, counts bool) (*turn, error) 
 	return t, nil
 }
 
-// closing is why a host that ends takes nothing.
+// closing is the reason of [Busy] if the host is closing.
 const closing = "the host is closing"
 
 func (q *queue) busy(tenant bool, what string) *Busy { return &Busy{tenant, what, q.after} }
@@ -254,8 +254,8 @@ func (q *queue) entitled(l *lane) bool {
 	return q.slots == 1 || l.running < q.slots-1 || !q.othersWait(l)
 }
 
-// next returns the tenant whose turn it is, at the front of the ring; nil if no tenant may take a
-// slot.
+// next returns the tenant whose turn it is, and moves it to the front of the ring. It returns nil if
+// no tenant may take a slot.
 func (q *queue) next() *lane {
 	for {
 		rounds := int64(-1)
@@ -327,8 +327,8 @@ func (t *turn) note(steps int64) {
 	t.spent += steps
 }
 
-// noteTime adds the price of what another process does until the function that it returns is
-// called, with a file of size bytes: that of its time, if it does not pay for its steps.
+// noteTime adds the price of a judgement of a file of size bytes in another process. If that
+// process does not pay for its steps, the price is the time until the returned function is called.
 func (t *turn) noteTime(size int64) func() {
 	began := time.Now()
 	return func() {
@@ -338,7 +338,7 @@ func (t *turn) noteTime(size int64) func() {
 	}
 }
 
-// context is that of a judgement in another process, with its turn.
+// context returns the context of a judgement in another process, with its turn.
 func (t *turn) context(account *limits.Budget) context.Context {
 	return context.WithValue(account.Context(), turnKey{}, &Turn{t})
 }
@@ -375,8 +375,8 @@ func (q *queue) close() {
 	}
 }
 
-// A clock ends an operation after a time in which it has run: not while it is paused,
-// since the load of a host does not decide about a file.
+// A clock ends an operation after it has run for a time. Pauses do not count, since the load of a
+// host must not decide about a file.
 type clock struct {
 	mu    sync.Mutex
 	left  time.Duration

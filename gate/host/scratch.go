@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Scratch is a temporary file for what is made of an upload, such as a report, so that a
-// client who reads it slowly holds no memory. Its bytes count as spooled ones of the tenant.
+// A Scratch is a temporary file for something made from an upload, such as a report, so that a client
+// that reads it slowly holds no memory. Its bytes count as spooled bytes of the tenant.
 type Scratch struct {
 	u    *Upload
 	file spoolFile

@@ -2,9 +2,9 @@ package host
 
 import "net/netip"
 
-// AddressTenant names the tenant of clients that only their address distinguishes, given as host
-// and port: the IPv4 address, or the network of 64 bits of an IPv6 address, since its owner has all
-// addresses of it. It is "" for any other address, such as that of a Unix socket.
+// AddressTenant returns the name of the tenant with an address, given as host and port: the IPv4
+// address, or the first 64 bits of an IPv6 address, since one owner has all addresses of such a
+// network. It is "" for any other address, such as that of a Unix socket.
 func AddressTenant(addr string) string {
 	a, err := netip.ParseAddrPort(addr)
 	if err != nil {

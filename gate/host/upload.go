@@ -22,7 +22,7 @@ type Upload struct {
 	// Name is the name of the file, without a folder; Promised the format that the sender
 	// stated. Both may be empty.
 	Name, Promised string
-	// Beside says that it need not be a model: see [gate.Hint].
+	// Beside says that the file need not be a model: see [gate.Hint].
 	Beside bool
 	Size   int64 // of all files
 	// Started, if set, is called when [Upload.Judge] has waited for its slot.
@@ -39,13 +39,13 @@ type Upload struct {
 	files   []File         // of a folder
 	names   folder.Names   // of files
 	listed  *limits.Budget // holds the list of files
-	lacks   error          // why a file of the folder is not there
-	sum     hash.Hash      // of the bytes that came, of the last file
+	lacks   error          // why a file of the folder could not be added
+	sum     hash.Hash      // of the bytes of the last file that arrived
 	file    spoolFile
 	early   *gate.Stream   // examines the file while it arrives
-	visit   *turn          // in which early examines
+	visit   *turn          // the turn in which early works
 	lost    error          // why early got no turn
-	taken   int64          // bytes reserved of the host's spool
+	taken   int64          // bytes reserved in the host's spool
 	memory  *limits.Budget // holds a small file, or the beginning of a larger one
 	account *limits.Budget // holds the judgement
 	end     func()         // ends the context of the judgement
@@ -82,9 +82,9 @@ var (
 
 func (u *Upload) exists() bool { return u != nil && u.host != nil }
 
-// Field begins an upload for a text that came with this one, such as a field of its form: the same
-// tenant sends it, and the same policy judges it, as a file of a folder. It takes no place of an
-// upload. Close it before this one.
+// Field begins an upload for a text that belongs to this one, such as a field of its form. It has the
+// same tenant, is judged under the same policy, as a file of a folder, and does not count towards the
+// tenant's limit of uploads. Close it before this one.
 func (u *Upload) Field(name string) (*Upload, error) {
 	switch {
 	case !u.exists():
@@ -99,8 +99,8 @@ func (u *Upload) Field(name string) (*Upload, error) {
 }
 
 // Judge waits for a slot and asks the gate. An error says nothing about the file: it is
-// [Busy], or the context ended. The policy's time is that in which the file is judged;
-// waiting for a turn does not count.
+// [Busy], or the context ended. Only the time in which the file is judged counts towards the
+// policy's; waiting for a turn does not.
 func (u *Upload) Judge(ctx context.Context) (*gate.Verdict, error) {
 	if !u.exists() {
 		return nil, errNoUpload
@@ -177,14 +177,14 @@ func (u *Upload) check(ctx context.Context, t *turn) (v *gate.Verdict, err error
 	return v, err
 }
 
-// ask asks the gate, or another process, which is paid for by its time.
+// ask judges the file: by the gate, or in another process, whose price is its time.
 func (u *Upload) ask(t *turn) (*gate.Verdict, error) {
 	if u.isFolder() {
 		return u.askFolder(t)
 	}
 	h := u.hint()
 	judge := u.host.o.Judge
-	if judge != nil && u.sum == nil { // another process is not asked which bytes it has judged
+	if judge != nil && u.sum == nil { // this process digests the bytes: it does not trust the other one to do so
 		u.sum = sha256.New()
 		if err := u.read(paid(u.at, t.pay), u.sum); err != nil {
 			return nil, err
@@ -218,9 +218,8 @@ func (u *Upload) read(r io.ReaderAt, w io.Writer) error {
 	return nil
 }
 
-// Acceptance returns the acceptance of the file. ok is false before [Upload.Judge], after
-// any error of it, for a file that is refused, and if what was accepted are not the bytes
-// that came.
+// Acceptance returns the acceptance of the file. ok is false before [Upload.Judge], after an error
+// of it, for a refused file, and if the accepted bytes are not the bytes that arrived.
 func (u *Upload) Acceptance() (a gate.Accepted, ok bool) {
 	if !u.exists() {
 		return gate.Accepted{}, false
@@ -238,8 +237,8 @@ func (u *Upload) Acceptance() (a gate.Accepted, ok bool) {
 	return a, true
 }
 
-// Reader returns a reader of the judged bytes, valid until [Upload.Close]. Of a folder, read
-// each of the [Upload.Files]; where nothing was spooled it is empty.
+// Reader returns a reader of the judged bytes, valid until [Upload.Close]. It is empty if nothing was
+// spooled, and for a folder, whose files are [Upload.Files].
 func (u *Upload) Reader() *io.SectionReader {
 	if !u.exists() || u.at == nil || u.isFolder() {
 		return io.NewSectionReader(strings.NewReader(""), 0, 0)

@@ -13,7 +13,7 @@
 // A receipt is a DSSE envelope, signed with Ed25519, of an in-toto statement: the file with
 // its SHA-256 as the subject, and a predicate with the question (the name of the file, the format
 // that was promised, and whether it need not be a model), the size, the class of the verdict, the
-// digests of the policy and the rules, the nonce, and the time in which it is good. A file
+// digests of the policy and the rules, the nonce, and the time for which it is valid. A file
 // that is refused before all of it has come has no digest, and its statement no subject.
 //
 // # Limits

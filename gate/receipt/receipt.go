@@ -51,7 +51,7 @@ type Receipt struct {
 	Rules    string `json:"rules"`  // their digest
 	Version  string `json:"version"`
 	Nonce    string `json:"nonce"`
-	// Issued and Expires are the window in which the receipt is good.
+	// Issued and Expires are when the receipt begins and ceases to be valid.
 	Issued  time.Time `json:"issued"`
 	Expires time.Time `json:"expires"`
 }
@@ -87,7 +87,7 @@ func NewSigner(pem []byte, window time.Duration, now func() time.Time) (*Signer,
 		return nil, wire.ErrUsage.Errorf("a receipt is signed with an Ed25519 key, and this is another (openssl genpkey -algorithm ed25519 writes one)")
 	}
 	if window <= 0 {
-		return nil, wire.ErrUsage.Errorf("a receipt that is good for %s is never good", window)
+		return nil, wire.ErrUsage.Errorf("a receipt that is valid for %s is never valid", window)
 	}
 	if now == nil {
 		return nil, wire.ErrUsage.Errorf("a receipt needs a clock for its date")

@@ -47,7 +47,7 @@ func (s *Server) routeIncoming() error {
 
 // unsigned is the one answer to a message of which it is not sure who sent it, and to one for
 // which there is nobody.
-var unsigned = &problem{status: http.StatusUnauthorized, detail: "the message has no secret or signature that is good"}
+var unsigned = &problem{status: http.StatusUnauthorized, detail: "the message has no valid secret or signature"}
 
 // repeated is the answer to a message that came before.
 var repeated = &problem{status: http.StatusConflict, detail: "the message came before"}

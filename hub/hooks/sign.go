@@ -79,11 +79,11 @@ func (k *Key) Sign(h http.Header, id string, now time.Time, body []byte) {
 
 // Errors of messages that are refused.
 var (
-	ErrSignature = errors.New("hooks: the message has no signature that is good")
+	ErrSignature = errors.New("hooks: the message has no valid signature")
 	ErrOld       = errors.New("hooks: the message is too old, or from the future")
 )
 
-// Verify returns the number of a message whose signature is good. Whether the number has come
+// Verify returns the number of a message whose signature is valid. Whether the number has come
 // before is for the caller to ask.
 func (k *Key) Verify(h http.Header, now time.Time, body []byte) (id string, err error) {
 	one := func(name string) string {

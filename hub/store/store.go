@@ -42,7 +42,7 @@ type Judged struct {
 	Computed bool
 	Domain   string
 	Claimed  int64
-	// Until is the last day on which the verdict is good, such as "2026-12-31": that of an
+	// Until is the last day on which the verdict is valid, such as "2026-12-31": that of an
 	// exception of the policy; "" for no end.
 	Until string
 
@@ -64,7 +64,7 @@ func (v *Judged) Good(policy, rules, today string) bool {
 	return v.Policy == policy && v.Rules == rules && (v.Until == "" || today != "" && today <= v.Until)
 }
 
-// Current reports whether a verdict is good and not taken back: by these rules, or by older ones
+// Current reports whether a verdict is valid and was not taken back: by these rules, or by older ones
 // that no change since touches.
 func (v *Verdict) Current(policy string, rules map[string]bool, today string) bool {
 	return !v.Stale && rules[v.Rules] && v.Good(policy, v.Rules, today)

@@ -1,5 +1,5 @@
-// Build writes the page: one HTML file that holds the parser, compiled for browsers,
-// and all that shows its reports. It works from any static host and from a folder.
+// Build writes the page: one HTML file with the parser, compiled for browsers, and the code that shows
+// its reports. The page works on any static host, and from a folder on disk.
 package main
 
 import (
@@ -27,8 +27,8 @@ var (
 	app string
 )
 
-// How large the parser may be, compressed: people wait for it. Where there is no xz to
-// pack it, gzip takes half as much again, and the page works all the same.
+// Bounds of the compressed parser, since people wait for it to load. If there is no xz, gzip is used,
+// whose result is half as large again.
 const (
 	maxWasm    = 2_650_000
 	maxGzipped = 4_000_000
@@ -97,8 +97,8 @@ func compile() ([]byte, error) {
 	return os.ReadFile(file)
 }
 
-// pack compresses the parser as small as this machine can. It says how, which is the id
-// that the page finds it by, and how large the result may be.
+// pack compresses the parser with the best program that this machine has. how is the method, by which
+// the page finds the parser, and most the bound for the result.
 func pack(wasm []byte, plain bool) (packed []byte, how string, most int, err error) {
 	if _, err := exec.LookPath("xz"); plain || err != nil {
 		fmt.Fprintln(os.Stderr, "build: without xz the page is half as large again")
@@ -111,7 +111,7 @@ func pack(wasm []byte, plain bool) (packed []byte, how string, most int, err err
 	if err != nil {
 		return nil, "", 0, fmt.Errorf("xz: %w", err)
 	}
-	// xz leaves the size open, which it does not know when it begins.
+	// xz leaves the size in the header open, because it does not know it when it begins.
 	binary.LittleEndian.PutUint64(packed[5:], uint64(len(wasm)))
 	return packed, "lzma", maxWasm, nil
 }
@@ -131,7 +131,7 @@ func gzipped(text []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// goRuntime is what runs programs of this Go in a browser.
+// goRuntime returns the script that runs programs of this version of Go in a browser.
 func goRuntime() (string, error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

@@ -14,8 +14,8 @@ const (
 	blockMany = 8
 )
 
-// blocks read a file of the browser in pieces, of which the last few are kept: a
-// parser asks for little at a time, and each question to the browser costs.
+// A blocks reads a file of the browser in large pieces and keeps the last few: a parser reads a few
+// bytes at a time, and each call of the browser is expensive.
 type blocks struct {
 	read js.Value // takes an offset and a length, gives a Uint8Array or throws
 	size int64
@@ -57,8 +57,8 @@ func (b *blocks) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// block is the piece of an index: one that is kept, or one in the place of that which
-// was not used for the longest time.
+// block returns the piece with an index. If it is not kept, it replaces the piece that was not used
+// for the longest time.
 func (b *blocks) block(index int64) ([]byte, error) {
 	b.turn++
 	oldest := &b.kept[0]
@@ -84,7 +84,7 @@ func (b *blocks) block(index int64) ([]byte, error) {
 	return oldest.data, nil
 }
 
-// fetch asks the browser. What it throws is an error: the file was changed or is gone.
+// fetch reads from the browser, which throws if the file was changed or removed.
 func (b *blocks) fetch(p []byte, off int64) (err error) {
 	defer func() {
 		if thrown, ok := recover().(js.Error); ok {

@@ -23,8 +23,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// profile has the memory of edge, 64 MiB in all, and the items that a vocabulary of
-// 150,000 tokens needs.
+// profile is the policy of the page. Like edge it allows 64 MiB of memory, but also as many items as a
+// vocabulary of 150,000 tokens needs.
 const profile = "upload"
 
 var policy, _ = gate.Profile(profile)

@@ -1,3 +1,3 @@
-// Package about has the commands that tell what the program knows: formats, limits, policies, rules
+// Package about has the commands that print what the program knows: formats, limits, policies, rules
 // and its version.
 package about

@@ -29,8 +29,8 @@ func (policyLearnCmd) Help() string {
 with the uses of each, in allow_globals. A policy allows a name for every file: whoever loads a
 file under it runs what the names do. Names that run code are never allowed; a file that asks for
 one is left out, or excepted by its SHA-256 with --even-danger. At the end each file is judged
-again under the policy. The exit code is that of the worst file that is still refused. The limits
-and all else are those of --limits, or of the profile server. Unpack archives first.`
+again under the policy. The exit code is that of the worst file that is still refused. Everything
+else in the policy comes from --limits, or from the profile server. Unpack archives first.`
 }
 
 func (policyLearnCmd) Examples() []run.Example {
@@ -61,7 +61,7 @@ func (c *policyLearnCmd) Run(ctx context.Context, s *run.Run) error {
 	if err := l.write(); err != nil {
 		return err
 	}
-	l.tell()
+	l.explain()
 	return l.eachFile(ctx, l.judgeAgain)
 }
 
@@ -154,8 +154,8 @@ func (l *learner) write() error {
 	return f.Commit()
 }
 
-// tell lists each allowed name and why.
-func (l *learner) tell() {
+// explain lists each allowed name, and why it is allowed.
+func (l *learner) explain() {
 	for _, name := range l.policy.AllowGlobals {
 		if one := l.why[name]; one != nil {
 			l.say("allowed: %s (%s), for %s, first %s", wire.Clean(name, wire.MaxQuoted), strings.Join(one.uses, ", "), term.Plural(int64(one.files), "file"), term.Path(one.first))

@@ -16,15 +16,16 @@ import (
 
 // Rules lists the rules of refusals and findings.
 type Rules struct {
-	Filters []string `arg:"" optional:"" name:"filter" help:"The rule of this identifier; else those whose identifier matches this pattern (zip.*) or contains this word, in its title too. Several are added."`
+	Filters []string `arg:"" optional:"" name:"filter" help:"An identifier, a pattern of identifiers (zip.*), or a word that the identifier or the title contains. Several are added."`
 }
 
 func (Rules) Help() string {
 	return `Lists the rules by which a scan refuses files and reports findings, with the identifiers that
 reports carry and that "ignore" and "rules" of a policy name. A group such as zip.duplicate
 covers all refusals of a format with one kind of cause; a policy may name it instead of its
-rules. docs/rules has a page for each. A whole identifier prints all of a rule: why it matters, how a
-file is mended, how a policy allows it. --json has that of every rule.`
+rules. docs/rules has a page for each. With a whole identifier, everything about that rule is
+printed: why it matters, how to mend the file, how to allow it in a policy. --json has this for
+every rule.`
 }
 
 func (Rules) Examples() []run.Example {

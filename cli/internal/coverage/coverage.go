@@ -19,8 +19,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// A Coverage is what a statement about a model covers, and what it leaves out. The same list
-// is made for a statement that is written and one that is verified.
+// A Coverage lists what a statement about a model covers, and what it leaves out. The list is made
+// in the same way when a statement is written and when it is verified.
 type Coverage struct {
 	Root   string
 	folder bool
@@ -29,15 +29,16 @@ type Coverage struct {
 	infos  []fs.FileInfo
 	Links  []attest.Link
 	Size   int64
-	// left are the files and folders that are left out, by name. A folder stands for all
-	// that is in it.
+	// left has the names of the files and folders that are left out. A folder includes
+	// everything in it.
 	left map[string]bool
 	// signatures are the files among left that are only a signature.
 	signatures []string
 }
 
-// Of lists what is below root. leaves returns because of which name an entry is left out,
-// or ""; own are the files that this run writes or reads, such as the statement itself.
+// Of lists what is below root. leaves returns the name that leaves an entry out, its own or that of a
+// folder above it, or "". own are the files that this run writes or reads, such as the statement
+// itself.
 func Of(root string, own []string, leaves func(name string) (string, error)) (*Coverage, error) {
 	c := &Coverage{Root: root, left: map[string]bool{}}
 	info, err := os.Stat(root)
@@ -80,7 +81,7 @@ func (c *Coverage) entry(e folder.Entry, own []string, leaves func(string) (stri
 			return NotCovered("%s is left out only as a regular file, and it is not one", wire.Quote(what))
 		}
 		if e.Kind == folder.Special && !isSocket(e.Path) { // such as one that git leaves in its folder, which cannot be opened
-			return NotCovered("%s, which is left out, is a pipe or a device: who opens it may wait for ever", wire.Quote(e.Name))
+			return NotCovered("%s, which is left out, is a pipe or a device: a program that opens it may wait forever", wire.Quote(e.Name))
 		}
 		c.left[what] = true
 		if what == e.Name && !isText(what) && !strings.HasPrefix(what, ".git") {

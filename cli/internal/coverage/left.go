@@ -21,8 +21,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// CheckLeft checks that no loader of the model reaches an excluded file: only signatures could be
-// loaded by themselves, no link leads to the others, and no file mentions them. absent are files
+// CheckLeft checks that no loader of the model reaches a file that is left out: signatures are
+// nothing but signatures, no link leads to the others, and no file mentions them. absent are files
 // that were attested and have been removed since.
 func (c *Coverage) CheckLeft(b *limits.Budget, absent []string) error {
 	for _, name := range absent {
@@ -159,7 +159,7 @@ func (c *Coverage) leaves(name, to string) bool {
 	return len(c.Links) > 0 || !filepath.IsLocal(filepath.FromSlash(to))
 }
 
-// search looks for what is left out in the files that are covered.
+// search looks in the covered files for the names of what is left out.
 func (c *Coverage) search(b *limits.Budget, read []int) error {
 	s := folder.Search{Inside: map[string][]string{}}
 	for name := range c.left {

@@ -14,7 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// An Atomic collects what is written in a temporary file, which commit puts in its place.
+// An Atomic is a file that is written under a temporary name, which Commit replaces by its own.
 // All methods accept a nil file, to which nothing is written.
 type Atomic struct {
 	f    *output.File
@@ -22,8 +22,8 @@ type Atomic struct {
 	Path string
 }
 
-// Create begins an output. The caller calls commit once everything is written, and
-// discard in any case. guard lists folders that may be a stranger's.
+// Create begins an output. The caller calls Commit once everything is written, and
+// Discard in any case. guard lists folders that may be a stranger's.
 func Create(o Output, force bool, guard []string) (*Atomic, error) {
 	if o.Path == "-" {
 		return nil, fault.Usage(o.Flag + " -: " + o.stdout())
@@ -35,7 +35,7 @@ func Create(o Output, force bool, guard []string) (*Atomic, error) {
 	return &Atomic{f: f, W: bufio.NewWriter(f), Path: o.Path}, nil
 }
 
-// Commit puts the file in its place.
+// Commit gives the file its name.
 func (a *Atomic) Commit() error {
 	if a == nil {
 		return nil

@@ -1,3 +1,3 @@
-// Package disk is the program's own files: those that its flags name, to be read, or to be
-// written once everything is there.
+// Package disk reads and writes the files that flags of the program name: lists, policies and
+// keys; reports, which get their names when they are complete.
 package disk

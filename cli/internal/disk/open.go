@@ -89,8 +89,8 @@ func ReadBounded(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most+1))
 }
 
-// ReadAgain reads a file that a service reads more than once, so that only a regular file will
-// do.
+// ReadAgain reads a file that a service reads more than once. It must be a regular file: a pipe
+// has its content only once.
 func ReadAgain(path string) ([]byte, error) {
 	f, err := folder.OpenRegular(path)
 	if err != nil {
@@ -104,7 +104,7 @@ func ReadAgain(path string) ([]byte, error) {
 	return text, err
 }
 
-// maxReread bounds one file.
+// maxReread bounds a file that is read again.
 const maxReread = 8 << 20
 
 // Dir is a folder as a file system. Unlike os.DirFS it opens names that are not UTF-8.

@@ -11,12 +11,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/output"
 )
 
-// An Output is a file that a flag names to be written. kind is a key of beginnings, or
+// An Output is a file that a flag names to be written. Kind is a key of beginnings, or
 // "page".
 type Output struct{ Flag, Path, Kind string }
 
 // Check rejects an output that is also an input or another output, before anything
-// is written. An output in a folder of judged would not be judged: it takes force.
+// is written. An output in a folder of judged would not be judged, so it requires force.
 func Check(outputs []Output, inputs, judged []string, force bool) error {
 	for i, o := range outputs {
 		if isOneOf(o.Path, inputs) {
@@ -102,7 +102,7 @@ func (own *Own) Has(name string) bool {
 	})
 }
 
-// Exclude extends a filter of names below the folder by the outputs.
+// Exclude returns a filter of names below the folder that also leaves out the outputs.
 func (own *Own) Exclude(exclude func(string) bool) func(string) bool {
 	if len(own.list) == 0 {
 		return exclude

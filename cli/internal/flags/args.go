@@ -16,7 +16,7 @@ type ListedArgs struct {
 
 func Positive(n int64, err error) (int64, error) {
 	if err == nil && n == 0 {
-		err = errors.New("give more than 0")
+		err = errors.New("give a number above 0")
 	}
 	return n, err
 }

@@ -38,7 +38,7 @@ func (f *SandboxFlags) Lock(s *run.Run, n sandbox.Needs, paths ...string) error 
 	return f.without(missing)
 }
 
-// CanLock fails if lock would fail for a child of this process, for want of a part.
+// CanLock fails if Lock would fail in a child of this process, because the system lacks a part.
 func (f *SandboxFlags) CanLock() error {
 	if f.Sandbox != "on" {
 		return nil
@@ -62,11 +62,11 @@ func SandboxText() string {
 	return "Landlock, seccomp"
 }
 
-// maxRules bounds how many files get a Landlock rule each; of more files, the folders do.
+// maxRules bounds how many files get a Landlock rule each. If there are more, their folders get one.
 const maxRules = 256
 
-// PathsToRead returns which paths a command opens, given its arguments. With beside it also
-// opens files next to them: shards, configuration.
+// PathsToRead returns which paths a command opens, given its arguments. With beside, these include
+// files next to them: shards, configuration.
 func PathsToRead(paths []string, beside bool) (n sandbox.Needs) {
 	for _, p := range paths {
 		path := p

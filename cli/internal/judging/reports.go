@@ -50,7 +50,7 @@ func (f *ReportFlags) Outputs() ([]disk.Output, error) {
 	return list, nil
 }
 
-// Open begins the reports that the flags ask for, whose files disk.Check has admitted.
+// Open begins the reports that the flags ask for. disk.Check has admitted their files.
 // guard lists folders that may be a stranger's.
 func (r *Reports) Open(s *run.Run, flags *ReportFlags, guard []string) error {
 	format := flags.Format

@@ -150,7 +150,7 @@ func PrintIgnored(s *run.Run, names []string) {
 	}
 }
 
-// JSONIgnored writes what printIgnored prints.
+// JSONIgnored is PrintIgnored for JSON.
 func JSONIgnored(o *jsonout.Object, names []string) {
 	if len(names) == 0 {
 		return
@@ -215,7 +215,7 @@ func jsonBound(o *jsonout.Object, weights []*quant.Weight) {
 	})
 }
 
-// JSONSchemes writes what printSchemes prints.
+// JSONSchemes is PrintSchemes for JSON.
 func JSONSchemes(o *jsonout.Object, p *Plan) {
 	o.List("schemes", func(add func(func(*jsonout.Object))) {
 		for _, g := range p.schemes {

@@ -18,25 +18,25 @@ import (
 type Report struct {
 	Path     string
 	Name     string // in the folder that was named, "" for a file that was
-	named    bool   // print the path: there may be more than one
+	named    bool   // the path is printed: there may be more than one model
 	Err      error
 	Model    tensor.Model // nil if it could not be opened
 	verified bool
 	Total    Group
 	groups   []Group
-	memory   *memoryUse         // of the running model, if it was asked for
+	memory   *memoryUse         // of the running model, with --context
 	planned  *Plan              // totals of quantized weights, if there are any
-	usage    []limits.AxisUsage // if it was asked for
-	Verdict  *gate.Verdict      // of a gate that was asked
+	usage    []limits.AxisUsage // with --usage
+	Verdict  *gate.Verdict      // with Options.Judge
 }
 
 // Options choose what a report contains.
 type Options struct {
 	Verify, Usage bool
-	Finite        bool           // numbers are looked at too
-	Tokens, Batch int64          // whose memory is to be stated
+	Finite        bool           // numbers are read, and NaN or an infinity refuses the model
+	Tokens, Batch int64          // estimate memory for this many; Tokens 0 does not
 	Quant         *quant.Options // bind quantized weights, if not nil
-	Choice        bool           // of a folder of several models, say which one is meant
+	Choice        bool           // of a folder of several models, print which one other commands read
 
 	Judge   func(*limits.Budget, *Report) error
 	Exclude func(name string) bool // of a folder

@@ -38,17 +38,17 @@ func FirstFew(list []string) []string {
 	return append(slices.Clone(list[:maxLeftOut]), fmt.Sprintf("and %d more", len(list)-maxLeftOut))
 }
 
-// PrintPassedOver prints to standard error what of a checkpoint was skipped.
-func PrintPassedOver(s *run.Run, path string, m tensor.Model) {
+// PrintSkipped prints to standard error which parts of a checkpoint --tensors-only has skipped.
+func PrintSkipped(s *run.Run, path string, m tensor.Model) {
 	if list := NotUnderstood(m); len(list) > 0 && !s.Quiet {
-		fmt.Fprintf(s.Err, "amn: %s: %s of the pickle passed over; nothing was run\n", term.Path(path), term.Plural(int64(len(list)), "thing"))
+		fmt.Fprintf(s.Err, "amn: %s: %s of the pickle skipped; nothing was run\n", term.Path(path), term.Plural(int64(len(list)), "thing"))
 		for _, text := range FirstFew(list) {
 			fmt.Fprintf(s.Err, "     %s\n", text)
 		}
 	}
 }
 
-// ChoiceText describes which of several weights are read, "" if there was no choice.
+// ChoiceText says which of several sets of weights is read, "" if there is only one.
 func ChoiceText(m tensor.Model) string {
 	for _, f := range m.Findings() {
 		if f.Code == "detect.choice" {

@@ -26,7 +26,7 @@ type View struct {
 	Title string // "GGUF v3"
 	facts []fact // before the totals
 	last  []fact // after them
-	// shape reorders the dimensions to the order of the format's own tools; nil keeps the
+	// Shape reorders the dimensions to the order of the format's own tools; nil keeps the
 	// outermost first.
 	Shape func([]int64) []int64
 	// hidden reports whether a summary leaves a key out; nil for none.

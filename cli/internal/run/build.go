@@ -11,8 +11,8 @@ type Build struct {
 	Modified        bool
 }
 
-// BuildOf returns what is known of a binary. linked is the version that its linker has set, if it
-// has; else the version of the module counts.
+// BuildOf describes a binary. linked is the version that the linker has set, or "", which means the
+// version of the module.
 func BuildOf(linked string, info *debug.BuildInfo, ok bool) Build {
 	b := Build{Version: cmp.Or(linked, "(devel)")}
 	if !ok {

@@ -20,7 +20,7 @@ import (
 // An Example is a command line in the help, which a test runs.
 type Example struct{ Command, What string }
 
-// A Run is one run of the program: its streams, what holds for it, and what it has counted.
+// A Run is one run of the program: its streams, its policy, and what it has counted.
 type Run struct {
 	In  io.Reader
 	Out *term.Printer
@@ -29,7 +29,7 @@ type Run struct {
 
 	JSON, Quiet bool
 
-	// OwnProcess says that nothing else runs in this process, so that it may be sandboxed.
+	// OwnProcess says that nothing else runs in this process, so it may be sandboxed.
 	OwnProcess bool
 
 	Linked  string // the version that the linker has set
@@ -42,7 +42,7 @@ type Run struct {
 	// RemoteHelp describes addresses, in rows of the help.
 	RemoteHelp [][2]string
 
-	Life *Life // what signals mean
+	Signals *Signals
 
 	Command    string        // its name
 	Given      func() []Flag // the flags of the command that were given

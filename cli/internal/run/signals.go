@@ -10,15 +10,16 @@ import (
 // grace is how long an interrupted command may take to clean up.
 const grace = 5 * time.Second
 
-// A Life is what signals mean to the program: the end, unless it is a service.
-type Life struct {
+// Signals say what signals mean to the program. They end it; to a service, SIGHUP is a reload, and the
+// others are the normal end.
+type Signals struct {
 	Serving atomic.Bool
 	Grace   atomic.Int64 // how long the program may take to end, in nanoseconds
 	Hangups chan os.Signal
 }
 
-func NewLife() *Life {
-	l := &Life{Hangups: make(chan os.Signal, 1)}
+func NewSignals() *Signals {
+	l := &Signals{Hangups: make(chan os.Signal, 1)}
 	l.Grace.Store(int64(grace))
 	return l
 }
@@ -27,13 +28,13 @@ func NewLife() *Life {
 const CutTime = 2 * time.Second
 
 // Serve makes the program a service, for which a signal is the normal end.
-func (l *Life) Serve(drain time.Duration) {
+func (l *Signals) Serve(drain time.Duration) {
 	l.Grace.Store(int64(drain + CutTime))
 	l.Serving.Store(true)
 }
 
 // Reloads reports whether a signal asks a service to read its files again, and passes it on.
-func (l *Life) Reloads(s os.Signal) bool {
+func (l *Signals) Reloads(s os.Signal) bool {
 	if s != syscall.SIGHUP || !l.Serving.Load() {
 		return false
 	}

@@ -64,7 +64,7 @@ type evidence struct {
 
 	bom  *bom.Writer
 	out  *disk.Atomic
-	seen *bom.Model // the inside of the current file
+	seen *bom.Model // the content of the current file
 
 	claim             *disk.Atomic // the statement
 	key               crypto.Signer
@@ -107,7 +107,7 @@ func (e *evidence) open(g *gate.Gate, paths []string, force bool) (err error) {
 	if _, err := os.Stat(e.root); err == nil {
 		e.before, e.uncovered = e.cover()
 	}
-	return nil // an address or a name, or the scan says what is wrong
+	return nil // otherwise it is an address or a name, or the scan reports what is wrong
 }
 
 // cover lists what the statement covers.

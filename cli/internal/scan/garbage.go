@@ -8,12 +8,13 @@ import (
 	"sync"
 )
 
-// A file leaves some 50 KB of garbage and a scan holds 1 MB, so the collector would run every
-// eightieth file. It waits for spare bytes of garbage, or for as much as is held.
+// A file leaves some 50 KB of garbage and a scan holds 1 MB, so with Go's default the collector would
+// run about every eightieth file. Here it runs after spare bytes of garbage, or after as much garbage
+// as the heap holds, whichever is more.
 const (
 	spare = 16 << 20
-	usual = 100 // of Go: garbage in percent of what is held
-	most  = 400 // with which the first collection is at 16 MiB
+	usual = 100 // Go's default: garbage in percent of the live heap
+	most  = 400 // the first collection is then at 16 MiB
 )
 
 // A collector paces the collections of garbage while scans run.

@@ -40,16 +40,17 @@ bodies are read only for --digest. Each global that a pickle names is allowed, d
 the reason), or unknown; both of the latter are refused. There are two verdicts: safe (ours), and
 weights_only (that of PyTorch's restricted loader).
 
-In a folder, every file is judged that by its content or its name is a tensor file, a pickle
-file or an index of shards. A file is skipped if its content proves that no loader
-takes it for a model, whatever its name: ` + strings.Join(polyglot.Rules(), ", ") + `.
+In a folder, a file is judged if its content or its name is that of a tensor file, a pickle file or
+an index of shards. A file is skipped if its content proves that no loader takes it for a model,
+whatever its name: ` + strings.Join(polyglot.Rules(), ", ") + `.
 Wrappers of models are opened layer by layer: ` + strings.Join(gate.Wrappers(), ", ") + `. Each content
 is judged by itself, under a name such as outer.tar.gz!inner/model.bin. Any other file could
 contain a model and is refused as not looked at: other archives and compressed data, other formats,
 links that leave the folder, special files. Links named on the command line are followed.
-Files of a list (--files-from) are judged like those of a folder. If all of them are read and skipped,
-as the texts of a change are, there is no model to refuse and the exit code is 0. Plain pickles (.pkl, joblib) are
-judged like checkpoints, ONNX models (.onnx) and HDF5 files by their structure.
+Files of a list (--files-from) are judged like those of a folder. If all of them are read and
+skipped, such as the texts of a commit, there is no model to refuse, and the exit code is 0. Plain
+pickles (.pkl, joblib) are judged like checkpoints, ONNX models (.onnx) and HDF5 files by their
+structure.
 
 A finding of severity danger refuses a file (exit code 7), such as a chat template that reaches
 into its interpreter; --fail-on chooses another severity. A policy file (--limits) can set both,
@@ -163,7 +164,7 @@ type scanner struct {
 	outputs  []disk.Output
 	skipped  int64
 	unlooked int64
-	texts    int64 // of those that are counted, beside a model
+	texts    int64 // of the counted files, those that are texts beside a model
 	count    run.Classes
 }
 

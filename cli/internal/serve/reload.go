@@ -118,21 +118,21 @@ func readTokens(text string) (list []string, err error) {
 	return list, nil
 }
 
-// hangups reloads whenever a signal asks for it. It does so beside the rest, so that a file
-// that cannot be read keeps no other signal waiting.
-func (v *server) hangups(ctx context.Context, l *run.Life) {
+// hangups reloads whenever a signal asks for it. It has a goroutine of its own, so that a file that
+// is slow to read does not delay other signals.
+func (v *server) hangups(ctx context.Context, signals *run.Signals) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.Hangups:
+		case <-signals.Hangups:
 			_ = v.reload() // it has logged why
 		}
 	}
 }
 
-// reload puts in force what the files say now. If anything is wrong with one of them,
-// everything stays as it is.
+// reload applies the files as they are now. If anything is wrong with one of them, everything
+// stays as it is.
 func (v *server) reload() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -51,13 +51,13 @@ type Serve struct {
 	MaxFiles   int           `placeholder:"N" default:"1024" help:"Maximum number of files of one form (${default})."`
 	Slots      int           `placeholder:"N" default:"0" help:"Maximum number of files judged at once (default: one per processor)."`
 	Queue      int           `placeholder:"N" default:"128" help:"Maximum number of files that wait to be judged, half of them of one tenant; further ones are rejected as busy (${default})."`
-	Idle       time.Duration `placeholder:"TIME" default:"30s" help:"Time a client may be silent (${default})."`
+	Idle       time.Duration `placeholder:"TIME" default:"30s" help:"Time for which a client may send nothing (${default})."`
 	MinRate    string        `placeholder:"SIZE" default:"1KiB" help:"Bytes a second that a client must send or read, averaged over 10 seconds; 0 for no limit (${default})."`
 	UploadTime time.Duration `placeholder:"TIME" default:"4h" help:"Time that all of an upload may take to arrive (${default})."`
 	Drain      time.Duration `placeholder:"TIME" default:"8s" help:"Time that checks may go on after SIGTERM (${default})."`
 	UI         bool          `name:"ui" help:"Serve a page at / that uploads a file to this service and shows the same as inspect --html."`
 	ReceiptKey string        `placeholder:"FILE" help:"Sign a receipt for each verdict with this Ed25519 key in PEM (openssl genpkey -algorithm ed25519)."`
-	ReceiptFor time.Duration `placeholder:"TIME" default:"5m" help:"How long a receipt is good (${default})."`
+	ReceiptFor time.Duration `placeholder:"TIME" default:"5m" help:"How long a receipt is valid (${default})."`
 	LogJSON    bool          `help:"Log as JSON; same as --json."`
 
 	Isolate bool `help:"Judge each file in a separate process with its own limits and its own sandbox."`
@@ -75,8 +75,8 @@ verdict; to a refused one it is 403, 413, 415 or 422 with application/problem+js
 the rules. Uploads beyond --max-uploads or --queue get 429 or 503 with Retry-After. With
 ?format=modelscan the answer has modelscan's form.
 
-With --receipt-key each verdict has a receipt, which ?nonce=TEXT makes the answer to this request
-alone: a signed statement of what was judged, by which policy, and for how long that is good.
+With --receipt-key each verdict has a receipt: a signed statement of what was judged, under which
+policy, and how long the statement is valid. ?nonce=TEXT binds it to this request.
 
 clamd (--clamd): PING, VERSION, INSTREAM, FILDES (clamdscan --fdpass), SCAN and its variants below
 --root, STATS, RELOAD, sessions. A refused file is "Anamnesis.RULE FOUND"; so is a file over a
@@ -121,7 +121,7 @@ func (c *Serve) Validate() error {
 
 // Run implements the command.
 func (c *Serve) Run(ctx context.Context, s *run.Run) error {
-	s.Life.Serve(c.Drain)
+	s.Signals.Serve(c.Drain)
 	if c.Isolate {
 		if err := c.CanLock(); err != nil {
 			return err
@@ -160,7 +160,7 @@ func (c *Serve) Run(ctx context.Context, s *run.Run) error {
 	for _, start := range v.start {
 		start()
 	}
-	go v.hangups(v.judging, s.Life)
+	go v.hangups(v.judging, s.Signals)
 	select {
 	case <-ctx.Done():
 		o.Log.Info("ending", "reason", context.Cause(ctx).Error())
@@ -236,7 +236,7 @@ type server struct {
 
 	mu    sync.Mutex // one reload at a time
 	again func() (reader, error)
-	last  []func() // what is closed at the end
+	last  []func() // functions that close what is open until the end
 }
 
 func newServer(c *Serve, s *run.Run, a *api.API, o api.Options) *server {

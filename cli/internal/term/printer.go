@@ -88,7 +88,7 @@ func (p *Printer) LastName(text string, used int) string {
 	return CutName(text, p.Columns-used)
 }
 
-// colour paints the first word of a line if p.paint is set. It is called after the columns
+// colour paints the first word of a line if p.Paint is set. It is called after the columns
 // of the line were counted.
 func (p *Printer) colour(line string) string {
 	code := p.Paint

@@ -42,8 +42,8 @@ func Keyboard(in *os.File) (*os.File, error) {
 	return in, nil
 }
 
-// Size returns the Width and lines of a console.
-func Size(f *os.File) (Width, lines int) {
+// Size returns the columns and lines of a console.
+func Size(f *os.File) (columns, lines int) {
 	var info windows.ConsoleScreenBufferInfo
 	if windows.GetConsoleScreenBufferInfo(windows.Handle(f.Fd()), &info) != nil {
 		return 80, 24

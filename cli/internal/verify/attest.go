@@ -145,7 +145,7 @@ func hashSome(b *limits.Budget, files []attest.File, paths []string, next, read 
 		}
 		sum, _, err := hashFile(b, paths[i], read)
 		if err != nil {
-			next.Store(int64(len(files))) // the others end, too
+			next.Store(int64(len(files))) // so that the other workers end too
 			return err
 		}
 		files[i].Sum = sum

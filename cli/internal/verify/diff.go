@@ -161,7 +161,7 @@ func openSide(ctx context.Context, s *run.Run, b *limits.Budget, path string, ve
 	if d.err != nil {
 		return d
 	}
-	report.PrintPassedOver(s, path, d.model)
+	report.PrintSkipped(s, path, d.model)
 	for i := range d.model.Tensors() {
 		d.size = wire.AddCap(d.size, i.Bytes())
 	}

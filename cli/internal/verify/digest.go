@@ -51,10 +51,10 @@ row-major, little-endian order; of quantized blocks, the stored bytes.
 
 A manifest is written next to a model or its folder. Its paths are relative to it. --check opens
 nothing that a manifest names outside of its own folder, unless --outside is given. If the manifest
-was made of a folder, a model that came into the folder later is a difference; with -r, so is a link
-to a folder elsewhere. No manifest is written, and none replaced, unless everything was hashed. Files
-whose names are not those of models are not compared, such as config.json, and pickles, ONNX or
-compressed files of other names: amn scan --attest and amn verify cover all.`
+was made of a folder, a model that was added to the folder later is a difference; with -r, so is a
+link to a folder elsewhere. A manifest is written or replaced only if everything was hashed. Only
+files with names of models are compared: not config.json, nor pickles, ONNX or compressed files with
+other names. amn scan --attest and amn verify cover all files.`
 }
 
 func (Hash) Examples() []run.Example {
@@ -112,7 +112,7 @@ func (c *Hash) Run(ctx context.Context, s *run.Run) error {
 			failed = failed || d.err != nil
 		}
 	}
-	if failed && out != nil { // it would say that its models are all that there were
+	if failed && out != nil { // a manifest says that it lists all models
 		s.PrintError("", errors.New("no manifest was written, because not everything was hashed"))
 		return nil
 	}
@@ -148,7 +148,7 @@ func (c *Hash) digestModel(ctx context.Context, s *run.Run, path string, open fu
 		return d
 	}
 	defer m.Close()
-	report.PrintPassedOver(s, path, m)
+	report.PrintSkipped(s, path, m)
 	if d.err = report.VerifyGated(s, b, m); d.err != nil {
 		return d
 	}
@@ -207,8 +207,8 @@ func filesOf(m tensor.Model, path string) (list []fileDigest, size int64, err er
 	return list, size, nil
 }
 
-// fileNamesOf returns the names of a model's files, and of how many of them, from the first, the
-// tensors are parts.
+// fileNamesOf returns the names of a model's files. The tensors are in the first ones, whose number
+// is parts.
 func fileNamesOf(m tensor.Model, path string, inFolder bool) (names []string, parts int) {
 	if set, ok := m.(interface {
 		FileNames() []string

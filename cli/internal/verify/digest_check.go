@@ -59,7 +59,7 @@ func (c *Hash) check(ctx context.Context, s *run.Run) error {
 			continue
 		}
 		if len(c.Paths) == 0 && !filepath.IsAbs(path) {
-			path = "." + string(filepath.Separator) + path // a file, whatever else a name such as ollama:m means as an argument
+			path = "." + string(filepath.Separator) + path // a file, even if it is called ollama:m
 		}
 		d := c.digestModel(ctx, s, path, func(b *limits.Budget) (tensor.Model, error) { return parser.Open(b, path) })
 		if err, ok := errors.AsType[fault.Interrupted](d.err); ok {
@@ -105,8 +105,8 @@ func (c *Hash) stated(name string) string {
 	return filepath.Join(filepath.Dir(c.Check), filepath.FromSlash(name))
 }
 
-// inside refuses what a manifest names outside of its folder: it comes from where the models
-// come from, and must not choose which files of this machine are opened.
+// inside refuses a name outside of the manifest's folder. A manifest may come from the same source
+// as the models, and must not choose which files of this machine are opened.
 func (c *Hash) inside(name string) error {
 	if c.Outside || len(c.Paths) == 1 {
 		return nil
@@ -165,7 +165,7 @@ func printCompared(s *run.Run, path string, wrong []string) {
 }
 
 // differences returns the differences between a model and the manifest: in everything that
-// the manifest states, or with --tensors in what it states of the tensors.
+// the manifest states, or with --tensors only in the tensors.
 func (c *Hash) differences(d *digests, want *manifestModel) []string {
 	var wrong []string
 	if !c.Tensors {
@@ -236,7 +236,7 @@ func differentTensors(tensors []digest.Tensor, stated []manifestEntry) (wrong []
 	return wrong
 }
 
-// byName returns the entries of a manifest by name, and what is wrong if two have one.
+// byName returns the entries of a manifest by name, and an error text for each name that two have.
 func byName(what string, list []manifestEntry) (by map[string]manifestEntry, wrong []string) {
 	by = make(map[string]manifestEntry, len(list))
 	for _, e := range list {

@@ -13,13 +13,14 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser"
 )
 
-// A searched is a folder whose models were asked for, "" for a model that was named itself.
+// A searched is a folder that was searched for models. It is empty for a model that was named
+// itself.
 type searched struct {
 	folder    string
 	recursive bool
 }
 
-// folderOf returns what an argument of hash asks for.
+// folderOf returns the folder that an argument of hash names.
 func folderOf(arg string, recursive bool) searched {
 	if info, err := os.Stat(arg); err != nil || !info.IsDir() {
 		return searched{recursive: recursive}
@@ -27,8 +28,8 @@ func folderOf(arg string, recursive bool) searched {
 	return searched{arg, recursive}
 }
 
-// models lists the models that an argument asks for. A link to a folder elsewhere is an error:
-// loaders follow it but the listing does not, so no manifest would cover its files.
+// models lists the models of an argument. A link to a folder elsewhere is an error: loaders follow
+// it but the listing does not, so no manifest would cover its files.
 func (f searched) models(arg string) iter.Seq2[parser.Source, error] {
 	return func(yield func(parser.Source, error) bool) {
 		for src, err := range parser.Find(arg, f.recursive) {
@@ -47,13 +48,13 @@ func (f searched) models(arg string) iter.Seq2[parser.Source, error] {
 	}
 }
 
-// below reports whether a path is that of a folder, or below it, by what the paths say.
+// below reports whether a path is that of a folder or below it, by the paths alone.
 func below(path, folder string) bool {
 	rel, err := filepath.Rel(filepath.FromSlash(folder), filepath.FromSlash(path))
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// A compared is what one manifest was compared with.
+// A compared collects what a manifest was compared with.
 type compared struct {
 	models  map[string]bool // that the manifest states
 	files   map[string]bool // of models
@@ -71,7 +72,7 @@ func (k *compared) add(d *digests) {
 // addFolder notes where the manifest says that a model was found.
 func (k *compared) addFolder(d *digests, from searched) {
 	if d.err != nil && filepath.Clean(d.path) == filepath.Clean(from.folder) {
-		return // why the folder is not one model has been said
+		return // the error of the folder was printed already
 	}
 	if !k.folders[from] {
 		k.folders[from] = true

@@ -41,9 +41,9 @@ const (
 // errManifest is a text that is not a manifest.
 var errManifest = errors.New("not a manifest of amn hash")
 
-// A manifestReader reads the models of a manifest, which are JSON objects after each
-// other. It charges what it keeps: a manifest comes from where the model comes from. It
-// takes no member that is not compared with the model, and none twice.
+// A manifestReader reads the models of a manifest, a sequence of JSON objects. It charges what it
+// keeps, since a manifest may come from the same source as the model. It refuses a member that is
+// not compared with the model, and one that appears twice.
 type manifestReader struct {
 	b    *limits.Budget
 	text *json.Decoder
@@ -198,7 +198,7 @@ func hasName(seen []string) bool {
 }
 
 // object reads an object and returns the names of its members, each of which member reads.
-// Letters of names are not folded. It returns io.EOF at the end of the text.
+// The case of names counts. It returns io.EOF at the end of the text.
 func (r *manifestReader) object(member func(key string) error) (seen []string, err error) {
 	if err := r.delim('{'); err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func (r *manifestReader) base64() (string, error) {
 	return string(raw), nil
 }
 
-// integer reads a number, or a string of one, which JSON holds if a double would not.
+// integer reads a number, or a string with a number, as amn writes one that a double cannot hold.
 func (r *manifestReader) integer() (int64, error) {
 	t, err := r.token()
 	if err != nil {

@@ -49,7 +49,7 @@ func (c *Browse) Run(ctx context.Context, s *run.Run) error {
 	}
 	out, ok := s.To.(*os.File)
 	if !ok || term.Columns(out) == 0 || os.Getenv("TERM") == "dumb" {
-		return fault.Usage("amn view needs a terminal, and standard output is none; amn inspect and amn parse print the same")
+		return fault.Usage("amn view needs a terminal, and standard output is not one; amn inspect and amn parse print the same")
 	}
 	src, err := browseSource(ctx, s, c.Path)
 	if e, ok := errors.AsType[*several](err); ok {
@@ -91,7 +91,7 @@ func (c *Browse) Run(ctx context.Context, s *run.Run) error {
 // mostOffered bounds the models of a folder that are offered.
 const mostOffered = 20
 
-// browseSource returns the model that path names; of several it says which there are.
+// browseSource returns the model that path names, or an error that lists them if there are several.
 func browseSource(ctx context.Context, s *run.Run, path string) (run.Source, error) {
 	if path == "-" {
 		return s.Stdin(ctx), nil
@@ -155,7 +155,7 @@ type viewer struct {
 }
 
 // background runs work in a goroutine with its own budget. The loop calls the function that
-// work returns, unless ctx, that of the page, has ended.
+// work returns, unless the page's context has ended.
 func (v *viewer) background(ctx context.Context, work func(*limits.Budget) func()) {
 	go func() {
 		var done func()

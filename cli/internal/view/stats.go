@@ -103,7 +103,7 @@ func (c *Stats) readModel(ctx context.Context, s *run.Run, src run.Source) (tens
 		return nil, nil, err
 	}
 	defer m.Close()
-	report.PrintPassedOver(s, src.Path, m)
+	report.PrintSkipped(s, src.Path, m)
 	o := stats.Options{Workers: c.Threads, Stored: c.Stored, Quant: *c.Options("f32")}
 	if len(c.Tensor) > 0 {
 		o.Keep = flags.Globs(c.Tensor).Match

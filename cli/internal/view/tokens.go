@@ -35,7 +35,7 @@ func parseTokens(text string) (int64, error) {
 	}
 	n, err := limits.ParseCount(digits)
 	if err == nil && n > math.MaxInt64/unit {
-		err = fmt.Errorf("%s passes 2^63-1", text)
+		err = fmt.Errorf("%s is more than 2^63-1", text)
 	}
 	return n * unit, err
 }

@@ -35,8 +35,8 @@ func (c *conversion) useConfigFrom(b *limits.Budget) error {
 	return err
 }
 
-// checkName rejects a target whose name is that of another format: most programs go by names
-// and would not load it.
+// checkName rejects a target whose extension is that of another format: most programs decide by the
+// extension and would not load it.
 func (c *conversion) checkName() error {
 	ext, format := strings.ToLower(filepath.Ext(c.conversionState.target)), safetensors.Format
 	if c.opts.Sink != nil {

@@ -74,7 +74,7 @@ type tensorOptions struct {
 	chosen  int
 }
 
-// chooseTypes chooses a type for each tensor so that all take at most most bytes. It begins
+// chooseTypes chooses a type for each tensor so that all together take at most most bytes. It begins
 // with the smallest types and repeatedly takes the step that still fits and reduces the error
 // most per byte; of equal steps, the first by name.
 func chooseTypes(list []*tensorOptions, most int64) {
@@ -181,7 +181,7 @@ func (c *Quantize) chooseForBudget(s *run.Run, b *limits.Budget, o *conversion, 
 	if err != nil {
 		return err
 	}
-	list, rest := optionsOf(all.Plans, types) // sizes are known before anything is measured
+	list, rest := optionsOf(all.Plans, types) // the sizes; errors are measured later
 	if err := checkMinimum(list, bytesForTensors(list, rest, bits, most)); err != nil {
 		return err
 	}

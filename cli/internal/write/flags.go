@@ -39,14 +39,14 @@ type writeFlags struct {
 	FailOnOverflow bool `help:"Fail and write nothing if a finite number becomes infinite in the output type."`
 }
 
-// settle takes the second argument for the output.
+// settle makes the second argument, if there is one, the output.
 func (f *writeFlags) settle() error {
 	switch {
 	case f.Second == "" || f.Output == f.Second:
 		return nil
 	case f.Output != "":
 		return fmt.Errorf("the output is given twice: %s and --output %s", term.Path(f.Second), term.Path(f.Output))
-	case f.Force && disk.Exists(f.Second): // a pattern of the shell may have named two models
+	case f.Force && disk.Exists(f.Second): // a glob of the shell may have expanded to two models
 		return fmt.Errorf("%s exists: name it with --output to replace it", term.Path(f.Second))
 	}
 	f.Output = f.Second

@@ -137,10 +137,10 @@ func (c *MergeLoRA) prepare(ctx context.Context, b *limits.Budget, s *run.Run, o
 	o.model, o.opts.Sink = m, m.Sink()
 	o.merged = &merged{what: "adapter", sources: c.Adapters, changed: m.Adapted, replaced: m.Replaced, added: m.Added}
 	if m.Tied {
-		o.merged.notes = append(o.merged.notes, "the input and the output layer of the base have one matrix, and the adapter of one changes both, as in PEFT's merge_and_unload: the result answers other than the base with the adapter beside it")
+		o.merged.notes = append(o.merged.notes, "the input and the output layer of the base share one matrix, so the adapter of one changes both, as in PEFT's merge_and_unload: the result does not compute the same as the base with the adapter loaded")
 	}
 	if m.Untied {
-		o.merged.notes = append(o.merged.notes, "the output layer has a matrix of its own now, as tie_word_embeddings in config.json says")
+		o.merged.notes = append(o.merged.notes, "the output layer now has its own matrix, as tie_word_embeddings in config.json says")
 	}
 	if m.Vocabulary > 0 {
 		o.merged.notes = append(o.merged.notes, fmt.Sprintf("the vocabulary has %d tokens, as vocab_size in config.json now says; the tokenizer's files are the base's: take those of the adapter", m.Vocabulary))

@@ -17,7 +17,7 @@ func printNotWritten(s *run.Run, m tensor.Model) {
 	if len(list) == 0 {
 		return
 	}
-	s.Out.Fact("", "Passed over", term.Plural(int64(len(list)), "thing")+" of the pickle; nothing was run")
+	s.Out.Fact("", "Skipped", term.Plural(int64(len(list)), "thing")+" of the pickle; nothing was run")
 	for _, text := range report.FirstFew(list) {
 		s.Out.Line("  %s", text)
 	}

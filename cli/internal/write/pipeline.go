@@ -83,7 +83,7 @@ func pipeline(ctx context.Context, s *run.Run, c *conversion) error {
 	if err := components(ctx, s, c, d.Path, folders, staged, target); err != nil {
 		return err
 	}
-	// model_index.json comes last: without it, what a killed run leaves is no pipeline.
+	// model_index.json is written last: without it, no program takes the rest of a killed run for a pipeline.
 	beside, err := staged.CopyFolder(b, d, "", c.flags.CopyCode, false)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func component(ctx context.Context, s *run.Run, c *conversion, path string, stag
 	return oneComponent(ctx, s, b, c, path, staged, target)
 }
 
-// errNothing means that a component has nothing to quantize.
+// errNothing means that no weight of a component can be quantized.
 var errNothing = errors.New("nothing in it is quantized")
 
 // oneComponent converts a component that is a model, or copies it if nothing of it is

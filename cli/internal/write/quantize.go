@@ -275,8 +275,8 @@ func (c *Quantize) Run(ctx context.Context, s *run.Run) error {
 // isMLX reports whether a target is one of mlx-lm.
 func isMLX(target string) bool { return strings.HasPrefix(target, "mlx_") }
 
-// prepare gives a folder of transformers the form of mlx-lm if that reads the target: mlx-lm
-// stacks experts, and has its own names for some types.
+// prepare gives a transformers folder the form of mlx-lm if the target is one of mlx-lm, which
+// stacks experts and has its own names for the tensors of some types.
 func (c *Quantize) prepare(b *limits.Budget, o *conversion) error {
 	if !isMLX(c.target()) || !forms.Stated(o.model) {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 )
 
-// A ReportFlag is --report, which may name a file for what was measured: a page, or
-// JSON. Nothing else that follows it can have such a name: a model's index ends with
-// .index.json.
+// A ReportFlag is --report. Its value is optional: a file for the measurements, a page or JSON. A
+// word that follows --report is its value if it has such an extension. A model's index, which ends
+// with .index.json, is not.
 type ReportFlag struct {
 	on   bool
 	page string
@@ -56,7 +56,7 @@ func openReport(path string, force bool, inputs ...string) (*disk.Atomic, error)
 	return disk.Create(o, force, disk.GuardOf(inputs))
 }
 
-// drawPage writes the file of what was lost.
+// drawPage writes the file of --report.
 func (c *conversion) drawPage(f *disk.Atomic) error {
 	if f == nil || c.plan.Quantized == nil {
 		return nil

@@ -26,14 +26,13 @@ import (
 
 // resumeFlag is the flag of commands that write a model.
 type resumeFlag struct {
-	Resume bool `help:"Keep what is written if the run is interrupted, and go on with what an interrupted run of the same command has written. It is verified first."`
+	Resume bool `help:"Keep what is written if the run is interrupted. The same command then continues, after it has verified what was kept."`
 }
 
-// NotInOutput are flags that change no byte of an output. A run may go on with others than it
-// began with.
+// NotInOutput are flags that change no byte of an output. They may differ when a run is resumed.
 var NotInOutput = []string{"output", "force", "dry-run", "threads", "memory", "no-sync", "resume"}
 
-// jobOf describes what a command was told that its output depends on: all of its flags but
+// jobOf describes the inputs on which the output of a command depends: all of its flags except
 // those of NotInOutput, and the stamps of files that flags name.
 func jobOf(command string, given []run.Flag) (map[string]string, error) {
 	job := map[string]string{"command": command}
@@ -60,7 +59,7 @@ const maxStamped = 10_000
 func stampInputs(job map[string]string, what, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil // an address, or a name in a store: the open files have stamps
+		return nil // an address, or a name in a store: its open files have stamps
 	}
 	dir, some := path, func(name string) bool { return !strings.HasPrefix(name, ".") }
 	if !info.IsDir() {
@@ -129,7 +128,7 @@ func resumeOf(s *run.Run, c *conversion) (*convert.Resume, error) {
 	return &convert.Resume{Key: key, Job: job, Found: func(r *convert.Resumed) { printFound(s, c, r) }}, nil
 }
 
-// printFound says what is left to do.
+// printFound prints how much is left to do.
 func printFound(s *run.Run, c *conversion, r *convert.Resumed) {
 	if s.Quiet || s.JSON {
 		return
@@ -141,7 +140,7 @@ func printFound(s *run.Run, c *conversion, r *convert.Resumed) {
 	fmt.Fprintf(s.Err, "amn: resuming: %s of %s are written, %s left\n", term.Bytes(r.Kept), term.Bytes(c.plan.Size), term.Bytes(c.plan.Size-r.Kept))
 }
 
-// begunText tells what a run would go on with.
+// begunText describes what a run would continue with.
 func begunText(r *convert.Resumed, size int64) string {
 	if r.Anew != "" {
 		return "nothing: " + r.Anew
@@ -149,7 +148,7 @@ func begunText(r *convert.Resumed, size int64) string {
 	return fmt.Sprintf("%s of an earlier run, to be verified first; %s left to write", term.Bytes(r.Kept), term.Bytes(size-r.Kept))
 }
 
-// resumedText tells how a conversion went on.
+// resumedText describes what a conversion continued with.
 func resumedText(r *convert.Resumed) string {
 	if r.Anew != "" {
 		return "nothing: " + r.Anew
@@ -161,7 +160,7 @@ func resumedText(r *convert.Resumed) string {
 	return text
 }
 
-// printResumed tells how the conversion went on, or would.
+// printResumed prints what the conversion continued with, or would continue with.
 func printResumed(s *run.Run, c *conversion) {
 	switch {
 	case c.begun != nil:
@@ -184,7 +183,7 @@ func jsonResumed(o *jsonout.Object, r *convert.Resumed) {
 	})
 }
 
-// jsonUnfinished tells what a failed or interrupted run has kept.
+// jsonUnfinished writes what a failed or interrupted run has kept.
 func jsonUnfinished(o *jsonout.Object, err error) {
 	u, ok := errors.AsType[*convert.Unfinished](err)
 	if !ok {
@@ -197,7 +196,7 @@ func jsonUnfinished(o *jsonout.Object, err error) {
 	})
 }
 
-// printInterrupted says what is kept of an interrupted conversion.
+// printInterrupted prints what is kept of an interrupted conversion.
 func printInterrupted(s *run.Run, c *conversion) {
 	if s.Quiet || c.plan == nil {
 		return
@@ -205,11 +204,11 @@ func printInterrupted(s *run.Run, c *conversion) {
 	if u, ok := errors.AsType[*convert.Unfinished](c.err); ok {
 		fmt.Fprintf(s.Err, "amn: interrupted: %s\n", fault.UnfinishedText(u))
 	} else if !c.flags.Resume && c.result == nil && c.pipe == nil {
-		fmt.Fprintf(s.Err, "amn: interrupted: nothing is kept; with --resume an interrupted run can be gone on with\n")
+		fmt.Fprintf(s.Err, "amn: interrupted: nothing is kept; with --resume an interrupted run can be continued\n")
 	}
 }
 
-// programText identifies the program: its version, or its content if it is no release.
+// programText identifies the program: a release by its version, anything else by its content.
 func programText(b run.Build) (string, error) {
 	if b.Commit != "" && !b.Modified && b.Version != "(devel)" {
 		return b.Version + " " + b.Commit, nil

@@ -22,7 +22,7 @@ func (c *conversion) planOf() *report.Plan {
 	p := &report.Plan{Target: c.opts.Quant.Target}
 	var decoded []*quant.Weight
 	for _, w := range c.plan.Weights {
-		if w.Scheme != "" { // none of them is a tensor that is cast
+		if w.Scheme != "" { // the others are tensors that are cast
 			decoded = append(decoded, w)
 		}
 	}

@@ -39,16 +39,16 @@ type conversion struct {
 	pipe io.Writer
 	// inFolder says that a folder is written, even of a file.
 	inFolder bool
-	report   bool             // print what was lost by weight
-	page     string           // and draw it in this file
-	patterns []patterns       // of flags, each of which must fit a tensor
-	fits     matchedPatterns  // of a pipeline: patterns that fit in a component, or nil
-	parts    *componentTotals // of a pipeline
-	decodes  bool             // a pipeline of which nothing is quantized is refused
-	nothing  string           // of this component is quantized, and why
-	merged   *merged          // adapters or models were merged
-	edited   *convert.Edit    // keys were changed
-	budget   string           // what types chosen for --budget take, once they are
+	report   bool             // print the error of each weight
+	page     string           // the file of --report, or ""
+	patterns []patterns       // of flags, each of which must match a tensor
+	fits     matchedPatterns  // in a pipeline: patterns that match in a component; nil otherwise
+	parts    *componentTotals // in a pipeline
+	decodes  bool             // a pipeline without a quantized component is refused
+	nothing  string           // in a pipeline: why nothing in this component is quantized
+	merged   *merged          // the adapters or models that were merged, or nil
+	edited   *convert.Edit    // the keys that were changed, or nil
+	budget   string           // the size of the types that --budget has chosen
 	// admit returns an error if the plan must not be carried out; it may be nil.
 	admit func(*conversionState) error
 	// target returns the default path of the output.
@@ -69,10 +69,10 @@ type conversionState struct {
 	took   time.Duration
 	err    error
 
-	dryRun   bool // nothing was to be written
-	replaces bool // what is there would be replaced
+	dryRun   bool // --dry-run was given, and the target was checked
+	replaces bool // an existing target would be replaced
 
-	begun *convert.Resumed // what an earlier run has written, where nothing was to be written
+	begun *convert.Resumed // in a dry run: what an earlier run has written
 }
 
 // convertModel runs a conversion and reports about it.
@@ -114,7 +114,7 @@ func convertModel(ctx context.Context, s *run.Run, c *conversion) error {
 	return s.Out.Flush()
 }
 
-// convertInterrupted tells what is kept of an interrupted conversion.
+// convertInterrupted reports what is kept of an interrupted conversion.
 func convertInterrupted(s *run.Run, c *conversion, err fault.Interrupted) error {
 	printInterrupted(s, c)
 	if errors.As(c.err, new(*convert.Unfinished)) && s.JSON {
@@ -347,7 +347,7 @@ func derivedPath(path, suffix, ext string) string {
 	}
 	path = filepath.Clean(path)
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		if base := filepath.Base(path); base == "." || base == ".." { // no names of their own
+		if base := filepath.Base(path); base == "." || base == ".." { // the folder's own name is needed
 			if full, err := filepath.Abs(path); err == nil {
 				path = full
 			}

@@ -278,7 +278,7 @@ type exceptAddCmd struct {
 	Rule    string `required:"" help:"The rule."`
 	SHA256  string `name:"sha256" required:"" help:"The digest of the content."`
 	Reason  string `required:"" help:"Why."`
-	Expires string `required:"" placeholder:"DAY" help:"The last day on which it is good, such as 2026-12-31."`
+	Expires string `required:"" placeholder:"DAY" help:"The last day on which it is valid, such as 2026-12-31."`
 }
 
 // Run implements the command.
@@ -340,7 +340,7 @@ func (c *decision) decide(ctx context.Context, s streams, state, expires string)
 type exceptGrantCmd struct {
 	decision
 
-	Expires string `required:"" placeholder:"DAY" help:"The last day on which it is good."`
+	Expires string `required:"" placeholder:"DAY" help:"The last day on which it is valid."`
 }
 
 // Run implements the command.

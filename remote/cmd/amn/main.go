@@ -1,7 +1,7 @@
 // Amn is the program of package cli that also opens addresses: hf://, https://, s3://, gs://,
-// oci:// and ollama://. See remote.Open for their forms. Releases have this one. Without an
-// address it opens no connection, and what judges files (scan, inspect, serve) locks itself as
-// the program without addresses does.
+// oci:// and ollama://. See remote.Open for their forms. Releases contain this program. Without an
+// address it opens no connection, and the commands that judge files (scan, inspect, serve) lock
+// themselves like those of the program without addresses.
 package main
 
 import (
