@@ -3,7 +3,7 @@
     python3 release/build.py --version v1.2.3 --out dist
 
 archives for every platform with the program, its pages for man and completions;
-packages for Debian, Fedora and Homebrew; a container image; what is linked (CycloneDX),
+packages for Debian, Fedora, Homebrew and npm; a container image; what is linked (CycloneDX),
 of what it was built (SLSA), and SHA256SUMS. It needs Python, Go and this tree, and
 fetches nothing but what go.sum names.
 """
@@ -103,6 +103,14 @@ def platform(target: str, version: str, folder: Path, extra: dict[str, bytes], l
     return made, binary
 
 
+def npm(version: str, linked: bytes, folder: Path) -> dict[str, bytes]:
+    """The package of the parser for npm, as npm pack makes it, and not published."""
+    number = version.removeprefix("v")
+    go("run", "./build", "-npm", str(folder), "-version", number, at=ROOT / "web")
+    files = {p.name: p.read_bytes() for p in folder.iterdir()} | {"LICENSES.txt": linked} | {n: (ROOT / n).read_bytes() for n in ("LICENSE", "NOTICE")}
+    return {f"anamnesis-models-{number}.tgz": tar({f"package/{n}": (data, 0o644) for n, data in files.items()})}
+
+
 def build(version: str, out: Path, targets: tuple[str, ...]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     if any(out.iterdir()):
@@ -125,6 +133,7 @@ def build(version: str, out: Path, targets: tuple[str, ...]) -> None:
             made |= files
             if target in PLATFORMS:
                 images[target] = binary
+        made |= npm(version, linked, Path(top, "npm"))
     archives = {t: digest(made[n]) for t in targets for n in (f"amn_{version}_{t.replace('/', '_')}.tar.gz",) if n in made}
     made["anamnesis.rb"] = formula(version, archives)
     made[f"amn_{version}_sbom.cdx.json"] = bill(parts, toolchain, version)

@@ -142,6 +142,28 @@ def installs(dist: Path, version: str) -> None:
                 print(f"{path.name}: unpacked and run")
 
 
+def npm(dist: Path, version: str) -> None:
+    """The package for npm is installed into an empty folder without a registry, and used."""
+    for path in sorted(dist.glob("*.tgz")):
+        if not shutil.which("npm"):
+            print("NOT RUN: no npm, so the package for it was not installed")
+            break
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "package.json").write_text('{"private": true}')
+            said("npm", "install", "--offline", "--no-audit", "--no-fund", "--prefix", root, path.resolve())
+            (root / "none.safetensors").write_bytes(b"\2\0\0\0\0\0\0\0{}")
+            (root / "evil.pkl").write_bytes(b"cos\nsystem\n(Vid\ntR.")
+            (root / "try.mjs").write_text(
+                'import { open } from "anamnesis-models";\n'
+                'for (const f of ["none.safetensors", "evil.pkl"]) console.log((await open(new URL(f, import.meta.url))).accepted);\nprocess.exit(0);\n'
+            )
+            ask(said("node", root / "try.mjs") == "true\nfalse\n", f"{path.name}: it judges wrongly")
+            ask(f'"version": "{version.removeprefix("v")}"' in (root / "node_modules/anamnesis-models/package.json").read_text(), f"{path.name}: it is of another version")
+            ask((root / "node_modules/anamnesis-models/LICENSES.txt").stat().st_size > 1000, f"{path.name}: the licences are missing")
+            print(f"{path.name}: installed and used")
+
+
 def entries(path: Path) -> list[tuple[dict, list[bytes]]]:
     """The platforms of an image, with their layers."""
     with tarfile.open(path) as t:
@@ -189,6 +211,7 @@ def main(dist: Path) -> None:
     count = archives(dist, version)
     packages(dist)
     installs(dist, version)
+    npm(dist, version)
     images = sum(image(p) for p in dist.glob("*_image.tar"))
     print(f"{len(rows)} files: {count} archives, {images} images; sums, statement and formula hold")
 

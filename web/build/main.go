@@ -37,8 +37,16 @@ const (
 func main() {
 	out := flag.String("o", "dist/index.html", "the page")
 	plain := flag.Bool("gzip", false, "pack the parser as where there is no xz")
+	npm := flag.String("npm", "", "write the package for npm into this folder, and no page")
+	version := flag.String("version", "0.0.0", "the version of the package, without v")
 	flag.Parse()
-	if err := build(*out, *plain); err != nil {
+	err := error(nil)
+	if *npm != "" {
+		err = writePackage(*npm, *version)
+	} else {
+		err = build(*out, *plain)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "build:", err)
 		os.Exit(1)
 	}

@@ -25,21 +25,22 @@ const answer = (text) => {
   return text;
 };
 let id = 0; // of what is asked
+let parser; // its functions
 const open = async ({ module, file }) => {
   const go = new Go();
   const ready = new Promise((resolve) => (self.anamnesisReady = resolve));
   const ended = go.run(await WebAssembly.instantiate(module, go.importObject)).then(() => {
     throw new Error("the parser ended");
   });
-  await Promise.race([ready, ended]);
+  parser = await Promise.race([ready, ended]);
   const at = (offset, length) => reads(file, id)(offset, length);
-  const report = (judge) => answer(self.anamnesisReport(file.name, file.size, at, judge));
+  const report = (judge) => answer(parser.report(file.name, file.size, at, judge));
   self.postMessage({ report: report(false) });
   self.postMessage({ report: report(true), done: true, read });
 };
 const act = {
-  look: ({ index, whole }) => answer(self.anamnesisLook(index, whole)),
-  compare: ({ file }) => answer(self.anamnesisCompare(file.name, file.size, reads(file, id))),
+  look: ({ index, whole }) => answer(parser.look(index, whole)),
+  compare: ({ file }) => answer(parser.compare(file.name, file.size, reads(file, id))),
 };
 self.onmessage = async ({ data }) => {
   try {

@@ -1,11 +1,13 @@
 //go:build js && wasm
 
-// Wasm is the parser as a browser runs it: in a worker, on one file, which it reads piece by
-// piece. It answers with texts that the page shows:
+// Wasm is the parser as JavaScript runs it, on one file, which it reads piece by piece. When it is
+// ready it calls anamnesisReady with an object of functions, whose answers are texts of JSON or an
+// Error:
 //
-//	anamnesisReport(name, size, read, judge)  the report of a file, which stays open
-//	anamnesisLook(index, whole)               the numbers of one of its tensors
-//	anamnesisCompare(name, size, read)        how far the numbers of another file are from its own
+//	report(name, size, read, judge)  the report of a file, which stays open
+//	look(index, whole)               the numbers of one of its tensors
+//	compare(name, size, read)        how far the numbers of another file are from its own
+//	end()                            ends the program
 package main
 
 import (
@@ -44,19 +46,23 @@ func main() {
 		size = int64(args[1].Float())
 		return args[0].String(), size, newBlocks(args[2], size)
 	}
-	js.Global().Set("anamnesisReport", answer(func(args []js.Value) ([]byte, error) {
-		name, size, r := file(args)
-		return s.report(name, size, r, args[3].Bool())
-	}))
-	js.Global().Set("anamnesisLook", answer(func(args []js.Value) ([]byte, error) {
-		return s.look(args[0].Int(), args[1].Bool())
-	}))
-	js.Global().Set("anamnesisCompare", answer(func(args []js.Value) ([]byte, error) {
-		_, size, r := file(args)
-		return s.compare(r, size)
-	}))
-	js.Global().Call("anamnesisReady")
-	select {}
+	ended := make(chan struct{})
+	js.Global().Call("anamnesisReady", map[string]any{
+		"report": answer(func(args []js.Value) ([]byte, error) {
+			name, size, r := file(args)
+			return s.report(name, size, r, args[3].Bool())
+		}),
+		"look": answer(func(args []js.Value) ([]byte, error) { return s.look(args[0].Int(), args[1].Bool()) }),
+		"compare": answer(func(args []js.Value) ([]byte, error) {
+			_, size, r := file(args)
+			return s.compare(r, size)
+		}),
+		"end": js.FuncOf(func(js.Value, []js.Value) any {
+			close(ended)
+			return nil
+		}),
+	})
+	<-ended
 }
 
 // A session is about one file.
