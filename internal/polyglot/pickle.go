@@ -26,6 +26,9 @@ func Pickle(b *limits.Budget, r io.ReaderAt, size int64) (bool, error) {
 		return true, nil
 	}
 	w, err := walk(b, r, size)
+	if w == nil { // no room to begin
+		return false, err
+	}
 	if err != nil || w.call || !w.global {
 		return w.call, err
 	}
