@@ -23,6 +23,10 @@ const (
 	recAlignment = ".storage_alignment"
 	recID        = ".data/serialization_id"
 	recData      = "data/"
+
+	// Of a program.
+	recConstants     = "constants.pkl"
+	recConstantsData = "constants/"
 )
 
 const (
@@ -44,13 +48,17 @@ type archive struct {
 	*zip.Archive
 	b      *limits.Budget
 	prefix string
-	pickle int // member of data.pkl
+	main   string // the record of the pickle: data.pkl
+	dir    string // what the names of its storages begin with
+	pickle int    // the member of main
 	small  [smallCount]int
 	data   []int32       // members under data/
 	keys   *wire.NameSet // their keys
 	order  tensor.Order
 
 	unexplained []int32 // members without a known purpose
+	program     bool    // it may be TorchScript, of which nothing but tensors is read
+	code        []int32 // members of a program besides its tensors
 }
 
 // The small records, in the order in which they are checked.
@@ -66,8 +74,8 @@ const (
 var smallRecords = [smallCount]string{recVersion, recVersion6, recOrder, recFormat, recAlignment}
 
 // openArchive classifies the members of a and reads the small records.
-func openArchive(b *limits.Budget, a *zip.Archive, found *tensor.Findings) (*archive, error) {
-	out := &archive{Archive: a, b: b, pickle: -1}
+func openArchive(b *limits.Budget, a *zip.Archive, found *tensor.Findings, program bool) (*archive, error) {
+	out := &archive{Archive: a, b: b, pickle: -1, main: recPickle, dir: recData, program: program}
 	for i := range out.small {
 		out.small[i] = -1
 	}
@@ -106,7 +114,7 @@ func (a *archive) recognize() error {
 			return a.fail(i, wire.ErrMismatch.WithRule("pth.member-outside").Errorf("member outside of the archive's folder %s", wire.Quote(a.prefix)))
 		}
 		folded := polyglot.Fold(rest)
-		if other := otherArchive(folded); other != "" {
+		if other := otherArchive(folded); other != "" && !(a.program && isCode(rest)) {
 			return a.fail(i, wire.ErrUnsupported.WithRule("pth.other-archive").Errorf("%s", other))
 		}
 		if folded != rest && isRecord(folded) {
@@ -118,7 +126,7 @@ func (a *archive) recognize() error {
 		return a.fail(0, wire.ErrMissing.WithRule("pth.data-missing").Errorf("record data.pkl"))
 	}
 	for i := range a.Members {
-		if a.Members[i].Method != zip.Store {
+		if a.Members[i].Method != zip.Store && !(a.program && isCode(a.Members[i].Name[len(a.prefix):])) {
 			return a.fail(i, wire.ErrUnsupported.WithRule("pth.deflated").Errorf("deflated record: torch writes stored records, and its loader does not notice a broken stream"))
 		}
 	}
@@ -149,7 +157,15 @@ func otherArchive(rest string) string {
 func (a *archive) sort(found *tensor.Findings) error {
 	for i := range a.Members {
 		rest := a.Members[i].Name[len(a.prefix):]
-		if key, ok := strings.CutPrefix(rest, recData); ok && key != "" {
+		if a.program && isCode(rest) {
+			code, err := limits.Append(a.b, a.code, int32(i))
+			if err != nil {
+				return a.fail(i, err)
+			}
+			a.code = code
+			continue
+		}
+		if key, ok := strings.CutPrefix(rest, a.dir); ok && key != "" {
 			data, err := limits.Append(a.b, a.data, int32(i))
 			if err != nil {
 				return a.fail(i, err)
@@ -169,7 +185,7 @@ func (a *archive) sort(found *tensor.Findings) error {
 
 // place handles a member that is not a storage.
 func (a *archive) place(i int, rest string, found *tensor.Findings) error {
-	if rest == recPickle {
+	if rest == a.main {
 		a.pickle = i
 		return nil
 	}
@@ -354,7 +370,7 @@ func (a *archive) checkAlignment(found *tensor.Findings) error {
 
 // key returns the key of the k-th storage record.
 func (a *archive) key(k int) string {
-	return a.Members[a.data[k]].Name[len(a.prefix)+len(recData):]
+	return a.Members[a.data[k]].Name[len(a.prefix)+len(a.dir):]
 }
 
 func (a *archive) where(i int) string {

@@ -24,7 +24,7 @@ const (
 
 // plainStorage reports whether the bytes are those of the file.
 func plainStorage(name string) bool {
-	return strings.HasPrefix(name, recData) || strings.HasPrefix(name, inLegacy)
+	return strings.HasPrefix(name, recData) || strings.HasPrefix(name, recConstantsData) || strings.HasPrefix(name, inLegacy)
 }
 
 // resolved returns the storage name of a tensor whose bytes change when read.

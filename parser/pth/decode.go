@@ -190,7 +190,7 @@ func (d *decoder) openArchive() error {
 	if z.Comment > 0 {
 		return fail("comment", d.size-int64(z.Comment), wire.ErrUnsupported.WithRule("pth.comment").Errorf("torch.save writes no comment, and its loader fails at some lengths of one"))
 	}
-	a, err := openArchive(d.b, z, &d.out.Found)
+	a, err := openArchive(d.b, z, &d.out.Found, d.tensorsOnly && d.scan == nil)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (d *decoder) load() error {
 	}
 	m := &a.Members[a.pickle]
 	sum := &checksum{r: d.r, next: m.DataOff}
-	g, err := d.record(sum, pickleName, m)
+	g, err := d.record(sum, a.main, m)
 	if err != nil {
 		return err
 	}
@@ -359,6 +359,9 @@ func (d *decoder) tensors() error {
 	d.out.only = d.tensorsOnly
 	d.out.Infos, d.out.sparse, d.out.memory = w.infos, w.sparse, w.memory
 	d.stage = stDone
+	if d.out.archive != nil && len(d.out.archive.code) > 0 {
+		return d.constants()
+	}
 	return nil
 }
 

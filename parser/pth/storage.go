@@ -3,7 +3,6 @@ package pth
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -35,7 +34,8 @@ type stores struct {
 	next  int        // index in ids of the one that a walk most likely needs
 	class classSize  // of the last id
 	order tensor.Order
-	parts int // number of parts of a persistent id
+	parts int    // number of parts of a persistent id
+	dir   string // what the names of the stores of an archive begin with
 	// add makes a store for a new key, or refuses it.
 	add func(key string) (int, error)
 }
@@ -135,7 +135,7 @@ func (s *stores) declare(v vm.Value) error {
 	}
 	// Writers number storages in the order in which the pickle first names them.
 	i := len(s.ids)
-	found := i < len(s.list) && strings.HasPrefix(s.list[i].name, recData) && s.list[i].name[len(recData):] == p.key
+	found := i < len(s.list) && s.dir != "" && s.list[i].name[len(s.dir):] == p.key
 	if !found {
 		i, found = s.keys.Find(p.key)
 	}
@@ -281,7 +281,7 @@ func archiveStores(a *archive) (*stores, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &stores{b: a.b, keys: a.keys, list: list, ids: ids, order: a.order, parts: archiveParts, add: func(string) (int, error) {
+	return &stores{b: a.b, keys: a.keys, list: list, ids: ids, order: a.order, parts: archiveParts, dir: a.dir, add: func(string) (int, error) {
 		return 0, wire.ErrMissing.WithRule("pth.storage-missing").Errorf("no record holds it")
 	}}, nil
 }
