@@ -183,8 +183,15 @@ FAMILIES |= {
     "LlamaBidirectionalModel": Part(lambda: (tf.LlamaConfig(**sizes()), tf.LlamaModel, byte_level, "llama-bpe"), flat(is_causal=False), sees=True),
     "JinaEmbeddingsV5Model": Part(lambda: wider.FAMILIES["eurobert"]()),
 }
-# What the logits may differ by, of their deviation, where it is more than 1e-3. DBRX: 1.4e-3, the norms.
-MOST = {"DbrxForCausalLM": 1e-2, "JinaEmbeddingsV5Model": 1e-2}
+FAMILIES |= {
+    "ExaoneMoEForCausalLM": Part(lambda: FAMILIES["ExaoneMoeForCausalLM"].base(), flat()),
+    "LagunaForCausalLM": Part(lambda: (tf.LagunaConfig(**sizes(**MIX, shared_expert_intermediate_size=80, sliding_window=16, layer_types=["full_attention", "sliding_attention", "sliding_attention"], num_attention_heads_per_layer=[4, 2, 4], mlp_layer_types=["dense", "sparse", "sparse"], gating="per-head", moe_routed_scaling_factor=2.5)),
+                                        tf.LagunaForCausalLM, byte_level, "qwen2"), whole),
+    "Gemma4UnifiedForConditionalGeneration": Part(lambda: models.FAMILIES["gemma4"](), apart(**VISION), inside, ("model.vision_embedder.a.weight", "model.embed_vision.b.weight")),
+    "HunYuanVLForConditionalGeneration": Part(lambda: models.FAMILIES["hunyuan"](), members({"rope_parameters": None}, rope_scaling={"rope_type": "xdrope", "type": "xdrope", "alpha": 1000.0, "rope_theta": 10000.0, "xdrope_section": [2, 2, 2, 2]}, **VISION), more=("vit.a.weight",), alike=False),
+}
+# What the logits may differ by, of their deviation, where it is more than 1e-3. DBRX: 1.4e-3. Gemma 4: GELU from a table of F16.
+MOST = {"Gemma4UnifiedForConditionalGeneration": 2e-2, "DbrxForCausalLM": 1e-2, "JinaEmbeddingsV5Model": 1e-2}
 
 
 def make(name, folder, dtype):

@@ -82,13 +82,35 @@ def maincoder():
     return BASE | dict(model_type="maincoder", architectures=["MaincoderForCausalLM"], head_dim=D), layered(2, LLAMA, NORMS | ATTENTION | MLP | HEADNORMS), models.byte_level, "qwen2"
 
 
-def lladamoe():
+def lladamoe(name):
     """As many tokens as its published models have, one of which the converter states as a number."""
     many = 157184
-    c = BASE | dict(model_type="llada_moe", architectures=["LLaDAMoEModelLM"], vocab_size=many, head_dim=D, num_experts=4, num_experts_per_tok=2, expert_intermediate_size=48)
+    c = BASE | dict(model_type="llada_moe", architectures=[name], vocab_size=many, head_dim=D, num_experts=4, num_experts_per_tok=2, expert_intermediate_size=48)
     at = "model.layers.#.mlp."
     t = layered(2, LLAMA, NORMS | ATTENTION | HEADNORMS | {at + "gate.weight": (4, H)} | experts(at + "experts.", 4, 48))
     return c, {n: (many, H) if s == (VOCAB, H) else s for n, s in t.items()}, models.byte_level, "llama-bpe"
 
 
-FAMILIES = {"llada-moe": lladamoe, "maincoder": maincoder, "plm": plm, "orion": orion, "refact": refact, "codeshell": codeshell, "smallthinker": smallthinker, "maple": maple, "spark2.5": spark}
+def mimo2(ahead):
+    """MiMo V2: layers with a window have one head of keys and sinks; the first layer has no experts."""
+    wide = 24
+    c = BASE | dict(model_type="mimo_v2", architectures=["MiMoV2FlashForCausalLM"], num_hidden_layers=3, head_dim=D, v_head_dim=wide, swa_head_dim=D, swa_v_head_dim=wide, swa_num_attention_heads=HEADS, swa_num_key_value_heads=1, n_routed_experts=4, num_experts_per_tok=2,
+                    moe_intermediate_size=48, hybrid_layer_pattern=[0, 1, 1], moe_layer_freq=[0, 1, 1], sliding_window=16, topk_method="noaux_tc", scoring_func="sigmoid", add_swa_attention_sink_bias=True, add_full_attention_sink_bias=False, layernorm_epsilon=1e-5,
+                    partial_rotary_factor=0.5, swa_rope_theta=10000, rope_theta=5000000, attention_value_scale=0.7)
+    t = layered(3, LLAMA, NORMS | weights("model.layers.#.", self_attn__q_proj=(H, H), self_attn__o_proj=(H, HEADS * wide)))
+    for i in range(3):
+        heads = 1 if i else GROUPS
+        t |= weights(f"model.layers.{i}.", self_attn__k_proj=(heads * D, H), self_attn__v_proj=(heads * wide, H))
+    t |= {n.replace("#", "0"): s for n, s in MLP.items()}
+    for i in (1, 2):
+        at = f"model.layers.{i}."
+        t |= {at + "self_attn.attention_sink_bias": (HEADS,), at + "mlp.gate.weight": (4, H), at + "mlp.gate.e_score_correction_bias": (4,)} | experts(at + "mlp.experts.", 4, 48)
+    if ahead:
+        for i in range(3):
+            at = f"model.mtp.layers.{i}."
+            t |= {n.replace("model.layers.#.", at): s for n, s in {**NORMS, **MLP}.items()} | weights(at, self_attn__q_proj=(H, H), self_attn__o_proj=(H, HEADS * wide), self_attn__k_proj=(D, H), self_attn__v_proj=(wide, H), eh_proj=(H, 2 * H), enorm=(H,), hnorm=(H,), final_layernorm=(H,))
+            t[at + "self_attn.attention_sink_bias"] = (HEADS,)
+    return c, t, models.byte_level, "qwen2"
+
+
+FAMILIES = {"mimo2": lambda: mimo2(False), "mimo2-ahead": lambda: mimo2(True), "llada-moe": lambda: lladamoe("LLaDAMoEModelLM"), "llada-moe-model": lambda: lladamoe("LLaDAMoEModel"), "maincoder": maincoder, "plm": plm, "orion": orion, "refact": refact, "codeshell": codeshell, "smallthinker": smallthinker, "maple": maple, "spark2.5": spark}
