@@ -44,8 +44,8 @@ func detail(t *testing.T, b *limits.Budget, m tensor.Model, name string, o stats
 	return d
 }
 
-// naive computes the grid, the norms and the largest of a matrix one element at a time. It is
-// told which rows count.
+// naive computes the grid, the norms and the largest of a matrix one element at a time, from
+// the rows that count.
 func naive(values []float64, rows, cols int, counts func(row int) bool) (grid, rowNorms, colNorms []float64, largest []stats.Element) {
 	gr, gc, nr, nc := min(rows, 64), min(cols, 96), min(rows, 256), min(cols, 256)
 	type cell struct{ sum, n float64 }

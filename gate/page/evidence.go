@@ -11,7 +11,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 )
 
-// What is shown of the bytes and of the pickles that findings are about.
+// How much is shown of the bytes and of the pickles that findings are about.
 const (
 	rowBytes    = 16
 	bytesBefore = 2 * rowBytes
@@ -91,7 +91,7 @@ func (r *Report) bytes(b *limits.Budget, src io.ReaderAt, size int64) error {
 	return nil
 }
 
-// program lists a pickle. What ends the listing early is one of the findings already.
+// program lists a pickle. An error about the pickle ends the listing: it is a finding already.
 func program(b *limits.Budget, src io.ReaderAt, from *pth.Pickle) (Program, error) {
 	p := Program{Pickle: wire.Text(from.Name, 256), Lines: []Line{}}
 	var before []Line // the last instructions that are not in the list

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	_ "embed" // the head of the page
 	"fmt"
 	"html"
 	"strings"
@@ -18,31 +19,14 @@ type page struct {
 }
 
 // pageHead ends where the files begin.
-const pageHead = `<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="amn"><title>What amn scan found</title>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
-<style>
-:root { --ground: #fff; --raised: #f6f7f9; --line: #d8dce2; --text: #15181d; --soft: #59616d; --good: #176b38; --bad: #b3261e; --warn: #8a5a00 }
-@media (prefers-color-scheme: dark) { :root { --ground: #14171b; --raised: #1d2127; --line: #363c46; --text: #e8eaee; --soft: #a0a9b6; --good: #6fce91; --bad: #ff8a80; --warn: #eab64e } }
-body { font: 15px/1.5 system-ui, "Segoe UI", sans-serif; max-width: 70rem; margin: 0 auto; padding: 1.5rem; color: var(--text); background: var(--ground) }
-main { display: flex; flex-direction: column }
-h1 { font-size: 1.3rem; margin: 0 } h2 { font-size: 1rem; margin: 0; overflow-wrap: anywhere } h3 { font-size: .95rem; margin: 1rem 0 .2rem }
-.soft { color: var(--soft) } code { font-size: .9em; overflow-wrap: anywhere }
-.sum { order: 0; margin: .3rem 0 1rem }
-article { border: 1px solid var(--line); border-left: 6px solid var(--soft); border-radius: 8px; background: var(--raised); padding: .7rem 1rem; margin: 0 0 .7rem; content-visibility: auto }
-.refused { order: 1; border-left-color: var(--bad) } .warned { order: 2; border-left-color: var(--warn) } .rules { order: 3; margin-bottom: 1.2rem } .accepted { order: 4; border-left-color: var(--good) } .skipped { order: 5 }
-article ul { margin: .4rem 0 0; padding: 0; list-style: none } article li { border-top: 1px solid var(--line); padding: .35rem 0; overflow-wrap: anywhere }
-.accepted, .skipped { padding: .25rem 1rem; margin-bottom: .3rem }
-.error { color: var(--bad); font-weight: 600 } .warning { color: var(--warn); font-weight: 600 } .note, .ignored { color: var(--soft); font-weight: 600 }
-dl { margin: .2rem 0; display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem } dt { color: var(--soft) } dd { margin: 0; overflow-wrap: anywhere }
-</style></head><body><main>
-`
+//
+//go:embed page.html
+var pageHead string
 
 func (p *page) begin(w *bufio.Writer, version string) {
 	p.occur = map[string]bool{}
 	w.WriteString(pageHead)
-	fmt.Fprintf(w, "<header class=\"sum\"><h1>What amn scan found</h1><p class=\"soft\">amn %s</p></header>\n", html.EscapeString(version))
+	fmt.Fprintf(w, "<header class=\"sum\"><h1>What a scan found</h1><p class=\"soft\">version %s</p></header>\n", html.EscapeString(version))
 }
 
 // levels are the reasons' levels as people read them.

@@ -102,7 +102,7 @@ var beginnings = map[string][]string{
 	"json":     {`{"schema":"amn.`},
 	"sarif":    {`{"$schema":"https://json.schemastore.org/sarif-2.1.0.json"`},
 	"junit":    {xml.Header + `<testsuites name="gate">`},
-	"html":     {"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"generator\" content=\"amn\"><title>What amn scan found</title>"},
+	"html":     {"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"generator\" content=\"amn\"><title>What a scan found</title>"},
 	"markdown": {"| file | verdict | rule | what |\n"},
 	"github":   {"::error file=", "::warning file=", "::notice file="},
 	"gitlab":   {"[\n{\"description\":", "[\n]"},
