@@ -85,9 +85,15 @@ func (m *machine) checkSparse(c *class, target, state ref) bool {
 	case "dia":
 		return m.diagonals(state, shape)
 	case "lil":
-		return m.rowLists(state, shape)
+		return m.isNumberType(m.valueAt(state, "dtype")) && m.rowLists(state, shape)
 	}
-	return m.cells(m.valueAt(state, "_dict"), shape) && m.cells(m.g.attrs[uint32(target)].extra, shape)
+	return m.isNumberType(m.valueAt(state, "dtype")) && m.cells(m.valueAt(state, "_dict"), shape) && m.cells(m.g.attrs[uint32(target)].extra, shape)
+}
+
+// isNumberType reports whether a type is one of numbers.
+func (m *machine) isNumberType(dtype ref) bool {
+	_, code, ok := m.codeSize(dtype)
+	return ok && strings.IndexByte("biufc", code) >= 0
 }
 
 // ints returns the elements of a tuple or list of few integers.

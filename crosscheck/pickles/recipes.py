@@ -220,6 +220,10 @@ def refused():
     lists[0, 1] = 7.0
     lists.data[0] = ["x"]
     yield "lil-text", "A sparse matrix of lists that holds a text", lists
+    for kind, made in (("lil", sp.lil_array((1, 2))), ("dok", sp.dok_array((1, 2)))):
+        made[0, 1] = 7.0
+        made.dtype = np.dtype("U2")
+        yield f"{kind}-type", f"A sparse array of {'lists' if kind == 'lil' else 'keys'} whose numbers are texts", made
     cells = sp.csr_matrix(([1.0], ([0], [0])), shape=(1, 1))
     cells.data = np.array(["x"])
     yield "csr-text", "A sparse matrix of texts", cells
