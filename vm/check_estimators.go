@@ -34,6 +34,12 @@ func (m *machine) isRowMajor(r ref) bool {
 		return m.word(m.arg(m.argsOf(r), 3)) == "C"
 	}
 	state := m.g.state(r)
+	if m.g.id(r) == JoblibArray {
+		if m.g.kind(m.held(r)) != KindBytes {
+			return m.isRowMajor(m.held(r))
+		}
+		return m.textAt(state, "order") == "C"
+	}
 	n := m.g.node(state).n
 	return m.arg(state, n-2) == refFalse
 }

@@ -65,7 +65,7 @@ func (m *machine) checkTree(_ *class, target, with ref) bool {
 	count, _ := m.g.int64(m.valueAt(with, "node_count"))
 	depth, _ := m.g.int64(m.valueAt(with, "max_depth"))
 	values, ok := m.arrayDims(m.valueAt(with, "values"))
-	if !ok || count < 1 || depth < 0 || depth > count || values[0] != count || values[1] != outputs || values[2] != classes {
+	if !ok || !m.isRowMajor(m.valueAt(with, "values")) || count < 1 || depth < 0 || depth > count || values[0] != count || values[1] != outputs || values[2] != classes {
 		return false
 	}
 	if !m.nodesFit(m.valueAt(with, "nodes"), count, features, depth) {

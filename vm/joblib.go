@@ -187,8 +187,53 @@ func (m *machine) array(state ref) error {
 			return err
 		}
 	}
-	_, err = m.data(size)
-	return err
+	at, err := m.data(size)
+	if err != nil {
+		return err
+	}
+	return m.holds(m.top(), at, int(size))
+}
+
+// holds keeps the place of an array's bytes with its wrapper, for rules that look at numbers.
+// Each reading looks at what it takes for them.
+func (m *machine) holds(wrapper ref, at, size int) error {
+	bytes, err := m.add(node{kind: KindBytes, a: uint32(at), n: uint32(size), size: 1})
+	if err != nil {
+		return err
+	}
+	return m.setAttr(wrapper, attr{extra: bytes}, false)
+}
+
+// held returns what stands in the place of a wrapper: its bytes, or the array of objects.
+func (m *machine) held(wrapper ref) ref {
+	return m.g.attrs[uint32(wrapper)].extra
+}
+
+// joblibView returns the parts of an array of joblib.
+func (m *machine) joblibView(r ref) (v arrayView, ok bool) {
+	data := m.held(r)
+	state := m.g.state(r)
+	if data == refAbsent || state == refAbsent || m.g.kind(state) != KindDict {
+		return v, false
+	}
+	if m.g.kind(data) != KindBytes {
+		return m.view(data)
+	}
+	s, ok := m.arrayState(state)
+	return arrayView{s.shape, s.dtype, data}, ok
+}
+
+// isJoblibArray reports whether a wrapper is one of numpy.ndarray that has data.
+func (m *machine) isJoblibArray(r ref) bool {
+	data := m.held(r)
+	if data == refAbsent || m.g.kind(m.g.state(r)) != KindDict {
+		return false
+	}
+	if m.g.kind(data) != KindBytes {
+		return m.isArray(data)
+	}
+	subclass := m.valueAt(m.g.state(r), "subclass")
+	return subclass != refAbsent && m.g.id(subclass) == NumpyArray
 }
 
 // isObjectType reports whether joblib stores an array as another pickle.

@@ -214,8 +214,9 @@ func (m *machine) isPlainObject(r ref) bool {
 	case NumpyReconstruct, NumpyFromBuffer, NumpyDType, NumpyScalar:
 		v, ok := m.view(r)
 		return m.g.id(r) != NumpyReconstruct || ok && (m.g.kind(v.data) != KindList || m.isPlain(v.data))
-	case JoblibArray: // of numbers: one of objects keeps another array
-		return m.g.attrs[uint32(r)].extra == refAbsent
+	case JoblibArray: // one of objects keeps another array
+		held := m.held(r)
+		return held == refAbsent || m.isPlain(held)
 	case LibraryData, DateTime, Complex, Slice, Range:
 		state := m.g.state(r)
 		return m.plainArgs(r) && (state == refAbsent || m.isPlain(state))

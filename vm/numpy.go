@@ -120,6 +120,8 @@ func (m *machine) isArray(r ref) bool {
 		return true
 	case NumpyReconstruct:
 		return m.g.id(m.arg(m.g.elem(m.g.node(r).a+objArgs), 0)) == NumpyArray
+	case JoblibArray:
+		return m.isJoblibArray(r)
 	}
 	return false
 }
@@ -133,6 +135,9 @@ type arrayView struct {
 func (m *machine) view(r ref) (v arrayView, ok bool) {
 	if !m.isArray(r) {
 		return v, false
+	}
+	if m.g.id(r) == JoblibArray {
+		return m.joblibView(r)
 	}
 	parts := m.g.elem(m.g.node(r).a + objArgs)
 	if m.g.id(r) == NumpyFromBuffer {

@@ -191,6 +191,7 @@ def refused():
     edges.bin_edges_[0] = edges.bin_edges_[0][::-1].copy()
     yield "edges-turned", edges
     yield "tree-depth", state(max_depth=0)
+    yield "tree-columns", state(values=np.asfortranarray(tree().tree_.__getstate__()["values"].repeat(2, axis=2)[:, :, ::2]))
     yield "tree-graph", nodes(0, "left_child", 2)
     call, args, _ = tree().tree_.__reduce__()
     yield "tree-unbuilt", Call(call, args)
@@ -251,6 +252,18 @@ def main():
         for name, value in itertools.chain(part(), boosters(part is accepted)):
             data = value if isinstance(value, bytes) else pickle.dumps(value, 3)
             pathlib.Path(sys.argv[1], part.__name__, name + ".pkl").write_bytes(pickletools.optimize(data))
+    for name, one in (("tree", tree()), ("neighbors", KNeighborsClassifier(1).fit(X, y)), ("machine", SVC().fit(X, y)), ("stages", GradientBoostingRegressor(n_estimators=1, max_depth=1).fit(X, y)), ("categories", OneHotEncoder().fit([["a"], ["b"]]))):
+        path = pathlib.Path(sys.argv[1], "accepted", f"joblib-{name}.pkl")
+        joblib.dump(one, path)
+        data = path.read_bytes()
+        if name == "tree":
+            array = one.tree_.__getstate__()["nodes"]
+            other = array.copy()
+            other["left_child"][0] = 1 << 40
+            assert array.tobytes() in data
+            path.parent.parent.joinpath("refused", f"joblib-{name}.pkl").write_bytes(data.replace(array.tobytes(), other.tobytes()))
+    joblib.dump(points(0, idx_end=1 << 40), pathlib.Path(sys.argv[1], "refused", "joblib-neighbors.pkl"))
+    joblib.dump(changed(SVC().fit(X, y), _n_support=np.array([2, 1 << 20], "i4")), pathlib.Path(sys.argv[1], "refused", "joblib-machine.pkl"))
     joblib.dump(make_pipeline(*(StandardScaler() for _ in range(20))).fit(X), pathlib.Path(sys.argv[1], "accepted", "joblib.pkl"))
 
 
