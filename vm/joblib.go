@@ -187,16 +187,16 @@ func (m *machine) array(state ref) error {
 			return err
 		}
 	}
+	return m.holds(m.top(), size)
+}
+
+// holds reads the bytes of an array and keeps their place with the wrapper, for rules that look at
+// numbers. Each reading looks at what it takes for them.
+func (m *machine) holds(wrapper ref, size uint64) error {
 	at, err := m.data(size)
 	if err != nil {
 		return err
 	}
-	return m.holds(m.top(), at, int(size))
-}
-
-// holds keeps the place of an array's bytes with its wrapper, for rules that look at numbers.
-// Each reading looks at what it takes for them.
-func (m *machine) holds(wrapper ref, at, size int) error {
 	bytes, err := m.add(node{kind: KindBytes, a: uint32(at), n: uint32(size), size: 1})
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (m *machine) holds(wrapper ref, at, size int) error {
 	return m.setAttr(wrapper, attr{extra: bytes}, false)
 }
 
-// held returns what stands in the place of a wrapper: its bytes, or the array of objects.
+// held returns what a wrapper is replaced by: its bytes, or an array of objects.
 func (m *machine) held(wrapper ref) ref {
 	return m.g.attrs[uint32(wrapper)].extra
 }
