@@ -54,9 +54,12 @@ func TestThePageOfFormats(t *testing.T) {
 	p.table([]string{"name", "format", "usual names"}, rows)
 	p.text("Of an ONNX model, `amn` reads the initializers, dense and sparse, of its graph under their names, and those of branches, loops and functions under the way that leads to them: `q/then_branch/w` is the initializer `w` in the branch of the operator that computes `q`. " +
 		"A constant of an operator `Constant` has the name of its output; any other tensor of an attribute has the output's and the attribute's, as in `f/value`. Data may be raw, in the fields of its type, or in other files of the model's folder. " +
-		"INT4, UINT4, INT2 and UINT2 are read as I8 and U8, one number a byte, as `numpy_helper.to_array` gives them. Strings and the types of six bits are listed only.")
+		"INT4, UINT4, INT2 and UINT2 are read as I8 and U8, one number a byte, as `numpy_helper.to_array` gives them. Strings and the types of six bits are listed only. " +
+		"`amn dequantize` makes numbers of the codes of `DequantizeLinear`, `MatMulNBits` and `GatherBlockQuantized`, bit for bit as ONNX Runtime; codes that another operator reads, such as `MatMulInteger`, are refused by its name.")
 	p.text("Of an HDF5 file, `amn` reads every dataset of numbers under the path that h5py gives it, such as `layers/dense/vars/0`: superblocks 0 to 3, groups in both forms, contiguous, compact and chunked data (gzip, shuffle, fletcher32, LZF), with a block of the user or MATLAB's before the file. A dataset with several names is listed under each. Booleans and complex numbers are those of h5py, and bfloat16 is that of Keras. Texts, references, compound types and lists are listed only; soft links and filters of plugins are refused by name.")
 	p.text("Of an archive that Keras 3 saves, `amn` reads the weights in `model.weights.h5`, as those of an HDF5 file. `amn scan` judges every member: a class of the configuration that is not Keras' own is refused.")
+
+	p.text("Of a TorchScript program (`torch.jit.save`), `--tensors-only` reads parameters, buffers and the constants of the code under torch's names; the code is not read, and not run. `amn scan` refuses every archive with code.")
 
 	p.text("## Quantized weights that are decoded")
 	p.text("Each scheme decodes to exactly the bits that the named library computes. The tests compare it with files that the library wrote; see [how it was checked](quantize.md#how-it-was-checked).")

@@ -1,9 +1,13 @@
 """Models of programs that carry their weights, against the libraries that read them.
 
 ONNX: every type as raw data, as numbers and in other files, tensors in graphs,
-operators and functions, sparse ones as ONNX Runtime makes them dense, and all
-versions of the format that the library writes."""
+operators and functions, sparse ones as ONNX Runtime makes them dense, all
+versions of the format that the library writes, and codes as ONNX Runtime's operators
+make numbers of them."""
 import os
+import pathlib
+import subprocess
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -12,6 +16,9 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from harness import Check, Tensor
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent / "kinds"))
+import coded
 
 c = Check(f"onnx {onnx.__version__}, ONNX Runtime {onnxruntime.__version__}")
 rng = np.random.default_rng(20261129)
@@ -155,9 +162,22 @@ def places():
     c.expect(save("places.onnx", m), {name: tensor(made[of]) for name, of in names.items()})
 
 
+def decoded():
+    """What amn dequantize writes is what the operators compute."""
+    for k, (name, m, weight, said) in enumerate(coded.cases()):
+        path, out = save(f"coded-{k}.onnx", m), c.path(f"coded-{k}.safetensors")
+        kind = {"float32": "F32", "float16": "F16"}[str(said.dtype)]
+        subprocess.run([os.environ["CROSSCHECK_AMN"], "dequantize", "--quiet", "--to", kind.lower(), "--output", out, path], check=True)
+        want = {weight: Tensor(kind, said.shape, np.ascontiguousarray(said).tobytes())}
+        if any(t.name == "i" for t in m.graph.initializer):
+            want["i"] = tensor(next(t for t in m.graph.initializer if t.name == "i"))
+        c.expect(out, want)
+
+
 types()
 outside()
 versions()
 sparse()
 places()
+decoded()
 c.finish()

@@ -1,6 +1,6 @@
 """Models of ONNX whose operators make numbers of codes, and the numbers that ONNX Runtime makes.
 
-    python3 crosscheck/kinds/quantized.py ROOT      # writes the goldens of quant/onnx
+    python3 crosscheck/kinds/coded.py ROOT      # writes the goldens of quant/onnx
 
 kinds.py compares all of them. A case is a name, the model, the weight's name, and its numbers.
 """
