@@ -113,4 +113,25 @@ def mimo2(ahead):
     return c, t, models.byte_level, "qwen2"
 
 
-FAMILIES = {"mimo2": lambda: mimo2(False), "mimo2-ahead": lambda: mimo2(True), "llada-moe": lambda: lladamoe("LLaDAMoEModelLM"), "llada-moe-model": lambda: lladamoe("LLaDAMoEModel"), "maincoder": maincoder, "plm": plm, "orion": orion, "refact": refact, "codeshell": codeshell, "smallthinker": smallthinker, "maple": maple, "spark2.5": spark}
+def step35(ahead):
+    """Step 3.5: full attention in the first layer and windows in the others, experts from the second on."""
+    n, wide = 3, 48
+    c = {k: v for k, v in BASE.items() if k not in ("num_key_value_heads", "rope_theta")} | dict(
+        model_type="step3p5_code", architectures=["Step3p5ForCausalLM"], num_hidden_layers=n, head_dim=32, num_attention_groups=2, attention_other_setting={"attention_type": "sliding_attention", "num_attention_heads": 2, "num_attention_groups": 1, "head_dim": 32},
+        layer_types=["full_attention", "sliding_attention", "sliding_attention"], partial_rotary_factors=[0.5, 1.0, 1.0], rope_theta=[500000.0, 10000.0, 10000.0], sliding_window=16,
+        rope_scaling={"rope_type": "llama3", "factor": 2.0, "low_freq_factor": 1.0, "high_freq_factor": 32.0, "original_max_position_embeddings": 131072}, moe_num_experts=4, moe_top_k=2, moe_intermediate_size=wide, share_expert_dim=80, moe_layers_enum="1,2",
+        moe_router_scaling_factor=3.0, norm_expert_weight=True, swiglu_limits=[0.0, 0.0, 7.0], swiglu_limits_shared=[None, 0.0, 16.0], num_nextn_predict_layers=ahead)
+    t = dict(LLAMA)
+    for i in range(n + ahead):
+        at, heads, groups = f"model.layers.{i}.", (2 if 0 < i < n else HEADS), (1 if 0 < i < n else 2)
+        t |= weights(at, input_layernorm=(H,), post_attention_layernorm=(H,), self_attn__q_norm=(32,), self_attn__k_norm=(32,), self_attn__q_proj=(heads * 32, H), self_attn__k_proj=(groups * 32, H), self_attn__v_proj=(groups * 32, H), self_attn__o_proj=(H, heads * 32), self_attn__g_proj=(heads, H))
+        if 0 < i < n:
+            t |= weights(at, moe__gate=(4, H), moe__gate_proj=(4, wide, H), moe__up_proj=(4, wide, H), moe__down_proj=(4, H, wide), share_expert__gate_proj=(80, H), share_expert__up_proj=(80, H), share_expert__down_proj=(H, 80)) | {at + "moe.router_bias": (4,)}
+        else:
+            t |= {k.replace("model.layers.#.", at): s for k, s in MLP.items()}
+        if i >= n:
+            t |= weights(at, eh_proj=(H, 2 * H), enorm=(H,), hnorm=(H,), transformer__shared_head__norm=(H,), transformer__shared_head__output=(VOCAB, H))
+    return c, t, models.byte_level, "qwen2"
+
+
+FAMILIES = {"step3.5": lambda: step35(0), "step3.5-ahead": lambda: step35(1), "mimo2": lambda: mimo2(False), "mimo2-ahead": lambda: mimo2(True), "llada-moe": lambda: lladamoe("LLaDAMoEModelLM"), "llada-moe-model": lambda: lladamoe("LLaDAMoEModel"), "maincoder": maincoder, "plm": plm, "orion": orion, "refact": refact, "codeshell": codeshell, "smallthinker": smallthinker, "maple": maple, "spark2.5": spark}

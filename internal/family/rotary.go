@@ -36,6 +36,9 @@ func (c *config) rope() (r rope) {
 		}
 		r.swa = c.get("local_rope_theta", "rope_local_theta", "rope_theta_local", "swa_rope_theta", "rope_local_base_freq")
 	}
+	if list := r.theta.List(); c.row.attention.thetas && len(list) > 1 {
+		r.theta, r.swa = list[0], list[1]
+	}
 	r.kind = r.params.First("rope_type", "type").String()
 	if r.original = r.params.Get("original_max_position_embeddings"); !r.original.There {
 		r.original = c.get("original_max_position_embeddings")

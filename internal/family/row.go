@@ -69,6 +69,9 @@ type attention struct {
 	// factors adds tensors of factors of rotary embeddings if the configuration has such that
 	// only this row knows; ok is false if it has none.
 	factors func(p *planner, r rope) (ok bool, err error)
+	// thetas says that rope_theta may be a list: of the first layer, which has full attention, and of the
+	// second, which has a window, and so on.
+	thetas bool
 }
 
 // An ahead describes layers after the others, which predict further tokens.

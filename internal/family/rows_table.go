@@ -141,6 +141,7 @@ var (
 		stablelmRow,
 		bigcodeRow,
 		starcoder2Row,
+		step35Row,
 		step3vlRow,
 		t5Row,
 		mt5Row,
