@@ -238,11 +238,17 @@ func (b *browser) shot(name string) {
 	if dir == "" {
 		return
 	}
+	b.save(filepath.Join(dir, name+".png"), map[string]any{"captureBeyondViewport": true})
+}
+
+// save writes a picture of the page.
+func (b *browser) save(path string, params map[string]any) {
+	b.t.Helper()
 	var r struct{ Data string }
-	b.into(&r, "Page.captureScreenshot", map[string]any{"captureBeyondViewport": true})
+	b.into(&r, "Page.captureScreenshot", params)
 	data, err := base64.StdEncoding.DecodeString(r.Data)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, name+".png"), data, 0o666)
+		err = os.WriteFile(path, data, 0o666)
 	}
 	if err != nil {
 		b.t.Fatal(err)
