@@ -214,8 +214,9 @@ def modelopt(to, kind, cls, model, root):
     left = sorted(taken - stored)
     stacks = {k.removesuffix("_weight_scale") for k in want if k.endswith("experts.down_proj_weight_scale") or k.endswith("experts.gate_up_proj_weight_scale")} - stored
     left += sorted(stacks)  # experts that the class has stacked
+    alone = own_scales(plain, got, want, stored) if to == "modelopt_nvfp4" else set()
     for k, v in want.items():
-        if any(k.startswith((m + ".weight", m + "_weight")) or k == m for m in left) or k.endswith("input_scale"):
+        if any(k.startswith((m + ".weight", m + "_weight")) or k == m for m in left) or k.endswith("input_scale") or CODES.sub("", k).removesuffix(".weight") in alone:
             continue
         n += v.numel()
         k = k if k in got else k.replace("model.", "backbone.", 1)  # the names of files, of what is no weight
@@ -225,7 +226,24 @@ def modelopt(to, kind, cls, model, root):
             v = v.to(got[k].dtype).reshape(got[k].shape)  # transformers loads what a class keeps in float32 so, and ModelOpt exports what is loaded
         if k not in got or small.bits(v) != small.bits(got[k]):
             return "WRONG", f"{k} {'is missing' if k not in got else 'has other bits'}", n
-    return ("fewer" if left else "equal"), f"{len(stored)} modules" + (f", {len(left)} left alone: {left[0]}" if left else ""), n
+    return ("fewer" if left else "equal"), f"{len(stored)} modules" + (f", {len(left)} left alone: {left[0]}" if left else "") + (f", {len(alone)} with a global scale of their own" if alone else ""), n
+
+
+def own_scales(plain, got, want, stored):
+    """The modules to which ModelOpt's exporter gives the largest global scale of all modules with the same input, and amn their own, since no
+    loader fuses them: their codes and scales are those that ModelOpt's quantizer makes with it."""
+    from modelopt.torch.quantization.qtensor import NVFP4QTensor
+    weights, found = tensors(plain), set()
+    for m in stored:
+        ours, theirs, w = got.get(m + ".weight_scale_2"), want.get(m + ".weight_scale_2"), weights.get(m + ".weight")
+        if ours is None or theirs is None or w is None or small.bits(ours.reshape(theirs.shape)) == small.bits(theirs):
+            continue
+        own = w.float().abs().max() / (6 * 448)
+        shared = sum(torch.equal(v, theirs) for k, v in want.items() if k.endswith(".weight_scale_2"))
+        codes, scale, _ = NVFP4QTensor.quantize(w, 16, weights_scaling_factor_2=own)
+        if shared > 1 and theirs > own and torch.equal(ours.reshape(()), own) and torch.equal(codes._quantized_data, got[m + ".weight"]) and small.bits(scale) == small.bits(got[m + ".weight_scale"]):
+            found.add(m)
+    return found
 
 
 def mlx(to, kind, cls, model, root):

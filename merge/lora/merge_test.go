@@ -234,6 +234,35 @@ func TestOriginalsOfSavedModulesAreDropped(t *testing.T) {
 	}
 }
 
+// BERT's head has one bias under two names, of which transformers saves one and PEFT both.
+func TestABiasOfTwoNamesIsOne(t *testing.T) {
+	const at = "bert.encoder.layer.0.attention.self.query"
+	bias := func(name string, seed int) fixtures.Tensor { return fixtures.Whole(name, "F32", seed, 11) }
+	base := folder{`{"model_type":"bert","architectures":["BertForMaskedLM"],"tie_word_embeddings":true}`, []fixtures.Tensor{fixtures.Whole("bert.embeddings.word_embeddings.weight", "F32", 3, 11, 4),
+		fixtures.Whole(at+".weight", "F32", 5, 4, 4), fixtures.Whole(at+".bias", "F32", 6, 4), bias("cls.predictions.bias", 7)}}
+	const config = `{"peft_type":"LORA","r":2,"lora_alpha":2,"bias":"all"}`
+	whole := []fixtures.Tensor{fixtures.Whole("base_model.model."+at+".base_layer.bias", "F32", 8, 4), bias("base_model.model.cls.predictions.bias", 9), bias("base_model.model.cls.predictions.decoder.bias", 9)}
+	m, _, err := merge(t, base, folder{config, append(pair(at, 2, 4, 4), whole...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(whole[1].Values, numbers(t, m, "cls.predictions.bias")); diff != "" || len(m.Added) > 0 {
+		t.Errorf("added %v, want -, got +:\n%s", m.Added, diff)
+	}
+	whole[2] = bias("base_model.model.cls.predictions.decoder.bias", 10) // other numbers
+	m, _, err = merge(t, base, folder{config, append(pair(at, 2, 4, 4), whole...)})
+	if err == nil {
+		for i := range m.Tensors() {
+			if r, ok := m.At(i); ok && err == nil {
+				err = wire.ReadFull(r, make([]byte, i.Span.Len), 0)
+			}
+		}
+	}
+	if wire.ClassOf(err) != wire.Malformed {
+		t.Errorf("one bias with two values: %v", err)
+	}
+}
+
 // Nothing that is not explained is merged.
 func TestRefusals(t *testing.T) {
 	whole := fixtures.Whole

@@ -84,14 +84,18 @@ func (x *binder) bindCopy(at int, i tensor.Info, name string, r renaming) error 
 		if t.whole.Name == "" || t.from != at || own != x.of(r, wholeName(name)) && (strings.Contains(name, savedCopy+".") || !x.tokens.isInput(module)) {
 			continue
 		}
-		if !slices.Equal(i.Shape, t.whole.Shape) || i.DType != t.whole.DType {
-			return wire.ErrMismatch.Errorf("it differs from %s, which it must equal", wire.Quote(t.whole.Name))
-		}
-		var err error
-		t.copies, err = limits.Append(x.b, t.copies, i)
-		return err
+		return x.copyOf(t, i)
 	}
 	return wire.ErrMissing.Errorf("it is a copy of a tensor that the adapter does not have")
+}
+
+// copyOf adds a tensor that must equal the one that replaces a tensor of the base.
+func (x *binder) copyOf(t *target, i tensor.Info) (err error) {
+	if !slices.Equal(i.Shape, t.whole.Shape) || i.DType != t.whole.DType {
+		return wire.ErrMismatch.Errorf("it differs from %s, which it must equal", wire.Quote(t.whole.Name))
+	}
+	t.copies, err = limits.Append(x.b, t.copies, i)
+	return err
 }
 
 // replace binds a tensor that replaces one of the base: name is that in the model, own that in the
@@ -111,6 +115,9 @@ func (x *binder) replace(at int, a *adapter, i tensor.Info, name, own string) er
 	t, err := x.target(n)
 	if err != nil {
 		return err
+	}
+	if t.whole.Name != "" && t.from == at && name != own { // BERT's head has its bias under two names
+		return x.copyOf(t, i)
 	}
 	if t.whole.Name != "" || len(t.products)+len(t.rows) > 0 {
 		return wire.ErrUnsupported.Errorf("an adapter before it changes the same tensor of the base")
