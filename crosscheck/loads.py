@@ -222,6 +222,7 @@ def apart_from(to):
 
     def compare(cls, root, kind, model):
         verdict, why, n = how(to, kind, cls, model, root)
+        why = why.replace(str(root), "FOLDER")
         if how is targets.modelopt and verdict in ("equal", "fewer"):
             return "read", f"{why}; the tensors that ModelOpt exports; what loads them needs a GPU and was read", n
         return verdicts.get(verdict, verdict), why, n

@@ -114,7 +114,7 @@ def loaded(to, cls, folder):
 
 
 def transformers(to, kind, cls, model, root):
-    plain, ours, back = root / "plain", root / "ours", root / "back"
+    plain, ours, back = root / "plain", root / f"ours-{to}", root / "back"
     done = amn("quantize", "--json", "-f", "--to", to, "-o", ours, plain)
     said = json.loads(done.stdout.splitlines()[0]).get("forgotten", {}).get("breaks_again", "")
     if done.returncode:
@@ -157,7 +157,7 @@ def unpacked(module):
 
 def packed(to, kind, cls, model, root):
     """GPTQ and AWQ, in transformers with GPTQModel's modules."""
-    plain, ours, back = root / "half", root / "ours", root / "back"
+    plain, ours, back = root / "half", root / f"ours-{to}", root / "back"
     model.half().save_pretrained(plain)
     model.bfloat16()
     done = amn("quantize", "--json", "-f", "--to", to, "-o", ours, plain)
@@ -194,7 +194,7 @@ def modelopt(to, kind, cls, model, root):
     """What ModelOpt exports of the same model: its weights need no data."""
     from modelopt.torch import quantization as mtq
     from modelopt.torch.export import export_hf_checkpoint
-    plain, ours, theirs = root / "plain", root / "ours", root / "theirs"
+    plain, ours, theirs = root / "plain", root / f"ours-{to}", root / f"theirs-{to}"
     try:
         theirs_model = mtq.quantize(cls.from_pretrained(plain, dtype=torch.bfloat16, device_map="cpu"),
                                     {"modelopt_fp8_block": mtq.FP8_2D_BLOCKWISE_WEIGHT_ONLY_CFG, "modelopt_mxfp8": mtq.MXFP8_DEFAULT_CFG, "modelopt_fp8_channel": mtq.FP8_PER_CHANNEL_PER_TOKEN_CFG,
@@ -250,7 +250,7 @@ def mlx(to, kind, cls, model, root):
     import mlx.core as mx
     import mlx.utils
     import mlx_lm.utils as U
-    plain, ours = root / "plain", root / "ours"
+    plain, ours = root / "plain", root / f"ours-{to}"
     try:
         theirs, config = U.load_model(plain)
         mode = to.removeprefix("mlx_")
