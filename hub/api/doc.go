@@ -1,4 +1,4 @@
-// Package api answers over HTTP what a fleet knows, and takes revisions to be judged.
+// Package api serves the verdicts of a fleet over HTTP, and accepts revisions to be judged.
 //
 //	POST /v1/repos              a manifest of a revision: its verdict, or what is missing for one
 //	PUT  /v1/blobs/SHA256       a content of a manifest
@@ -10,7 +10,7 @@
 // A revision that is accepted is answered with 200, and nothing else that asks for a verdict
 // is. A refusal has the status of its class, a manifest whose contents are missing has 409 and
 // lists them, a revision that waits has 503 with Retry-After. PUT answers 201: the content is
-// kept, and nothing is said about it. All that is not 200 is application/problem+json.
+// stored, but not judged. All other answers than 200 are application/problem+json.
 //
 // # Who may ask
 //

@@ -17,8 +17,8 @@ import (
 // An Incoming says who may tell that a source has changed.
 type Incoming = hooks.In
 
-// routeIncoming adds POST /v1/incoming/NAME. A message says only that something has changed, and
-// nothing in it is believed beyond that: what is there now is asked of the source.
+// routeIncoming adds POST /v1/incoming/NAME. A message only says that something has changed. Nothing
+// else in it is trusted: the hub asks the source what is there now.
 func (s *Server) routeIncoming() error {
 	in := map[string]Incoming{}
 	for _, one := range s.o.Incoming {
@@ -45,8 +45,8 @@ func (s *Server) routeIncoming() error {
 	return nil
 }
 
-// unsigned is the one answer to a message of which it is not sure who sent it, and to one for
-// which there is nobody.
+// unsigned is the answer to a message without a valid secret or signature, and to one with an
+// unknown name: a sender cannot find out which names exist.
 var unsigned = &problem{status: http.StatusUnauthorized, detail: "the message has no valid secret or signature"}
 
 // repeated is the answer to a message that came before.
@@ -106,7 +106,7 @@ func same(got []string, want string) bool {
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// told checks that a message has the form of its kind, and returns what it is known by.
+// told checks that a message has the form of its kind, and returns its identifiers.
 func told(kind, body string, messages []string) ([]string, error) {
 	var in struct {
 		Event json.RawMessage // of Hugging Face

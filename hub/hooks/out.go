@@ -18,7 +18,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// A Sender delivers what hooks are owed.
+// A Sender delivers queued events to webhooks.
 type Sender struct {
 	Store store.Hooks
 	Out   []Out
@@ -69,7 +69,7 @@ func (s *Sender) log(what string, more ...any) {
 	}
 }
 
-// Send delivers some of what one hook is owed now, and returns how many were tried.
+// Send delivers some of the events that are due for one webhook, and returns how many it has tried.
 func (s *Sender) Send(ctx context.Context, o Out) (int, error) {
 	due, err := s.Store.Due(ctx, o.Name, lease, 4)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Sender) Send(ctx context.Context, o Out) (int, error) {
 	return len(due), nil
 }
 
-// errGone means that a receiver is there no more, and says so.
+// errGone means that a receiver answered that it no longer exists.
 var errGone = errors.New("the receiver answers that it is gone")
 
 // Body is the text of a message about an event.

@@ -1,17 +1,17 @@
-// Package hooks tells other systems of events, and checks what they tell.
+// Package hooks sends events to other systems, and checks messages from them.
 //
 // A message has a number, a time, and a signature over both and its body, in the headers of
 // Standard Webhooks:
 //
-//	webhook-id: 17                    the same for every attempt: who has it has it
+//	webhook-id: 17                    the same for every attempt
 //	webhook-timestamp: 1790000000     seconds since 1970
 //	webhook-signature: v1,BASE64      HMAC-SHA256 of ID.TIMESTAMP.BODY; v1a,BASE64 for Ed25519
 //
-// A receiver refuses what it cannot check, what is older than five minutes, and a number that it
-// has had.
+// A receiver refuses a message without a valid signature, one that is older than five minutes, and
+// one whose number it has already received.
 //
-// An event is owed to a hook in the transaction of the event itself, and is tried until the hook
-// takes it: it may come twice, and is never left out. See [store.Hooks].
+// A delivery is queued in the transaction of its event, and repeated until the receiver accepts it.
+// So a message may arrive twice, but none is lost. See [store.Hooks].
 package hooks
 
 import (

@@ -141,7 +141,7 @@ func (c *verdictCmd) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	if !by.Good(&v) {
-		return fmt.Errorf("the verdict about %s is by another policy, by other rules, or good no more: amn-hub run judges it again", c.Repo)
+		return fmt.Errorf("the verdict about %s was made under another policy or by other rules, or has expired: amn-hub run judges it again", c.Repo)
 	}
 	if !v.Accepted {
 		return refusedError(c.Repo + " is refused")
@@ -149,7 +149,7 @@ func (c *verdictCmd) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-// statusCmd prints how the work stands.
+// statusCmd prints how much of the work is done.
 type statusCmd struct{ dbFlags }
 
 // Run implements the command.

@@ -1,4 +1,4 @@
-// Amn-hub judges repositories of models, keeps the verdicts, and answers about them over HTTP.
+// Amn-hub judges repositories of models, stores the verdicts and serves them over HTTP.
 package main
 
 import (
@@ -24,18 +24,18 @@ import (
 
 // program is the command line.
 type program struct {
-	Run     runCmd     `cmd:"" help:"Find repositories, judge them, and answer about them."`
-	Verdict verdictCmd `cmd:"" help:"Print what is known of a repository."`
-	Status  statusCmd  `cmd:"" help:"Print how each tenant's work stands."`
-	Parked  parkedCmd  `cmd:"" help:"List revisions that no attempt could judge, with the reason."`
-	Retry   retryCmd   `cmd:"" help:"Put parked revisions back into the backlog."`
-	Rejudge rejudgeCmd `cmd:"" help:"Put revisions back whose verdict is by another policy or by other rules."`
-	Policy  policyCmd  `cmd:"" help:"Put policies, compare them over what is stored, promote them, and go back."`
+	Run     runCmd     `cmd:"" help:"Find repositories, judge them, and serve the verdicts."`
+	Verdict verdictCmd `cmd:"" help:"Print the verdict about a repository."`
+	Status  statusCmd  `cmd:"" help:"Print how much of each tenant's work is done."`
+	Parked  parkedCmd  `cmd:"" help:"List revisions that could not be judged, with the reason."`
+	Retry   retryCmd   `cmd:"" help:"Queue parked revisions again."`
+	Rejudge rejudgeCmd `cmd:"" help:"Queue revisions again that were judged under another policy or by other rules."`
+	Policy  policyCmd  `cmd:"" help:"Store policies, compare them on stored verdicts, promote them, and roll back."`
 	Except  exceptCmd  `cmd:"" help:"Exceptions and appeals: list, add, grant, deny, revoke."`
 	Export  exportCmd  `cmd:"" help:"Print every verdict as JSON, one per line."`
-	Retain  retainCmd  `cmd:"" help:"Forget what is older than a time and of no use any more."`
-	Erase   eraseCmd   `cmd:"" help:"Forget a tenant."`
-	Hooks   hooksCmd   `cmd:"" help:"Print what hooks are owed, or have what was given up sent again."`
+	Retain  retainCmd  `cmd:"" help:"Delete what is older than a time and no longer needed."`
+	Erase   eraseCmd   `cmd:"" help:"Delete a tenant and its data."`
+	Hooks   hooksCmd   `cmd:"" help:"Print the events that wait for webhooks, or send failed ones again."`
 	Rules   rulesCmd   `cmd:"" help:"Print each rule of this program with its digest and what it reads."`
 	Events  eventsCmd  `cmd:"" help:"Print every decision as JSON, one per line."`
 	Token   tokenCmd   `cmd:"" help:"Make a token, and print its entry for --tokens."`
@@ -113,7 +113,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	return 1
 }
 
-// line is an error for a terminal: names of files are in it.
+// line returns an error for a terminal, with the names of files in it escaped.
 func line(err error) string { return wire.Text(err.Error(), 4096) }
 
 // writeJSON writes a value on a line of its own. What a terminal would obey, or not show, is
@@ -144,7 +144,7 @@ type usage string
 
 func (u usage) Error() string { return string(u) }
 
-// refusedError says that a command came to its end and found something refused.
+// A refusedError means that a command is complete, and that something is refused.
 type refusedError string
 
 func (r refusedError) Error() string { return string(r) }
@@ -152,7 +152,7 @@ func (r refusedError) Error() string { return string(r) }
 // dbFlags say where the database is.
 type dbFlags struct {
 	DB   string `name:"db" default:"hub.db" placeholder:"FILE|postgres://..." env:"AMN_HUB_DB" help:"The database: a file, which one process may use, or Postgres, which many may."`
-	Wait string `default:"30s" placeholder:"TIME" help:"How long to try while the database is away at the start."`
+	Wait string `default:"30s" placeholder:"TIME" help:"How long to try at the start if the database cannot be reached."`
 }
 
 func (f *dbFlags) open(ctx context.Context, s streams, o store.Options) (store.Engine, error) {

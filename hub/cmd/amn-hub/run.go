@@ -34,7 +34,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// gateFlags say by what is judged.
+// gateFlags choose the policy.
 type gateFlags struct {
 	Limits string `default:"server" placeholder:"FILE|PROFILE" help:"The policy: a file, or the name of a profile."`
 }
@@ -66,25 +66,25 @@ type runCmd struct {
 	Source       []string `placeholder:"[TENANT=]PATH" help:"A folder in which repositories are, or a pattern that names them; hf://OWNER/REPO, hf://OWNER/*, s3://BUCKET/PREFIX or oci://HOST/REPO:TAG. May be given more than once."`
 	AllowPrivate bool     `help:"Allow http, and private, loopback and link-local addresses."`
 	Hub          string   `placeholder:"URL" help:"Another hub for hf:// (default: HF_ENDPOINT, or the Hugging Face hub)."`
-	Watch        string   `placeholder:"TIME" help:"Look again for new and changed repositories after this time, and do not end."`
+	Watch        string   `placeholder:"TIME" help:"Look for new and changed repositories every so often, until the program is stopped."`
 	Workers      int      `default:"0" placeholder:"N" help:"Revisions judged at once (default: one for each processor)."`
-	Memory       string   `default:"2GiB" placeholder:"SIZE" help:"What all judgements together may hold."`
+	Memory       string   `default:"2GiB" placeholder:"SIZE" help:"Maximum memory for all judgements together."`
 
 	Attempts int    `default:"3" placeholder:"N" help:"Attempts before a revision is parked."`
-	Backoff  string `default:"10s" placeholder:"TIME" help:"How long the second attempt waits; each further one waits twice as long."`
+	Backoff  string `default:"10s" placeholder:"TIME" help:"Wait before the second attempt; it doubles for each further one."`
 	Timeout  string `default:"30m" placeholder:"TIME" help:"How long one attempt may take."`
 
-	Listen     string `placeholder:"HOST:PORT" help:"Answer over HTTP; implies that the program does not end."`
-	Tokens     string `placeholder:"FILE" help:"Who may ask: a list of tokens, made with amn-hub token. Needed for an address that other machines reach."`
+	Listen     string `placeholder:"HOST:PORT" help:"Serve HTTP at this address until the program is stopped."`
+	Tokens     string `placeholder:"FILE" help:"Tokens of clients, made with amn-hub token. Required for an address that other machines can reach."`
 	TLSCert    string `name:"tls-cert" placeholder:"FILE" help:"Certificate in PEM."`
 	TLSKey     string `name:"tls-key" placeholder:"FILE" help:"Its key in PEM."`
 	ReceiptKey string `placeholder:"FILE" help:"Ed25519 key in PEM that signs each verdict."`
-	Hooks      string `placeholder:"FILE" help:"Who is told of events, and who may tell that a source has changed."`
-	Blobs      string `placeholder:"DIR" help:"Where contents are kept that come over HTTP (default: beside the database file)."`
+	Hooks      string `placeholder:"FILE" help:"Webhooks: receivers of events, and senders that may report changes of a source."`
+	Blobs      string `placeholder:"DIR" help:"Folder for contents that arrive over HTTP (default: next to the database file)."`
 
 	JSON  bool   `name:"json" help:"Print the verdicts as JSON, one per line."`
 	Part  string `placeholder:"I/N" help:"Look only for the part I, from 0, of N parts of the repositories: for a sweep by many processes. Each judges what any of them has found."`
-	Sweep bool   `help:"End with 0 although something is refused or parked: the verdicts are read from the database."`
+	Sweep bool   `help:"Exit with 0 even if something is refused or parked, for a caller that reads the verdicts from the database."`
 }
 
 // Help implements kong's help.
@@ -308,7 +308,7 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 			}
 		}
 		if err := r.admit(ctx, workers); err != nil {
-			r.log.Error("admit", "error", err) // the database is away: go on when it is back
+			r.log.Error("admit", "error", err) // the database cannot be reached: continue when it is back
 			continue
 		}
 		if done && !stays {
@@ -386,8 +386,8 @@ func (r *running) looks(ctx context.Context) {
 	}
 }
 
-// ahead is how many revisions a worker has waiting, so that it never waits itself and a tenant
-// who comes later does not wait for long.
+// ahead is how many revisions are queued for each worker: enough to keep it busy, and few enough that
+// a tenant who comes later does not wait for long.
 const ahead = 4
 
 func (r *running) admit(ctx context.Context, workers int) error {

@@ -21,7 +21,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// caller is who changes something by command: the user of the system.
+// caller returns who runs the command: the user of the system.
 func caller() string {
 	if name := os.Getenv("USER"); name != "" {
 		return "command of " + wire.Text(name, 64)
@@ -172,9 +172,9 @@ func (c *policyShowCmd) Run(ctx context.Context, s streams) error {
 type policyPromoteCmd struct {
 	dbFlags
 
-	Version int64  `arg:"" help:"Its number; 0 for the policy of --limits."`
+	Version int64  `arg:"" help:"Its number; 0 is the policy of --limits."`
 	Tenant  string `help:"Only for this tenant (default: for all that have none of their own)."`
-	Mode    string `default:"enforce" enum:"enforce,report" help:"report: it says what it would refuse; nothing is quarantined, and nothing signed."`
+	Mode    string `default:"enforce" enum:"enforce,report" help:"enforce, or report: verdicts say what the policy would refuse, without quarantine events and receipts."`
 	Reason  string `required:"" help:"Why."`
 }
 
@@ -231,7 +231,7 @@ func (c *policyRollbackCmd) Run(ctx context.Context, s streams) error {
 // exceptCmd has the commands about exceptions.
 type exceptCmd struct {
 	List   exceptListCmd   `cmd:"" help:"List exceptions and appeals."`
-	Add    exceptAddCmd    `cmd:"" help:"Set one rule aside for one content of a tenant, until a day."`
+	Add    exceptAddCmd    `cmd:"" help:"Disable one rule for one content of a tenant, until a day."`
 	Grant  exceptGrantCmd  `cmd:"" help:"Grant an appeal."`
 	Deny   exceptDenyCmd   `cmd:"" help:"Deny an appeal."`
 	Revoke exceptRevokeCmd `cmd:"" help:"Take back what was granted."`
@@ -403,11 +403,11 @@ func (c *exportCmd) Run(ctx context.Context, s streams) error {
 	})
 }
 
-// retainCmd forgets what is old.
+// retainCmd deletes old data.
 type retainCmd struct {
 	dbFlags
 
-	Keep   string `required:"" placeholder:"TIME" help:"How long everything is kept, such as 2160h for 90 days. The newest revision of a repository is kept for ever."`
+	Keep   string `required:"" placeholder:"TIME" help:"How long everything is kept, such as 2160h for 90 days. The newest revision of a repository is always kept."`
 	Blobs  string `placeholder:"DIR" help:"Where contents are kept (default: beside the database file)."`
 	DryRun bool   `help:"Print what would be forgotten, and change nothing."`
 }
@@ -434,7 +434,7 @@ func (c *retainCmd) Run(ctx context.Context, s streams) error {
 	return forget(s, f, at, "", c.DryRun)
 }
 
-// eraseCmd forgets a tenant.
+// eraseCmd deletes a tenant.
 type eraseCmd struct {
 	dbFlags
 
@@ -505,11 +505,11 @@ func forget(s streams, f store.Forgotten, at, tenant string, dry bool) error {
 	return nil
 }
 
-// hooksCmd prints what hooks are owed.
+// hooksCmd prints the events that wait for webhooks.
 type hooksCmd struct {
 	dbFlags
 
-	Resend string `placeholder:"HOOK" help:"Have what was given up sent to this hook again."`
+	Resend string `placeholder:"HOOK" help:"Send failed events to this webhook again."`
 }
 
 // Run implements the command.
