@@ -54,7 +54,7 @@ func schemeFolders() (list []string) {
 // verbs are the methods by which an account is charged, and the functions that charge before
 // they allocate.
 var verbs = map[string]bool{
-	"Step": true, "Items": true, "Hold": true, "Alloc": true, "Enter": true, "Inflate": true, "Expand": true, "Lease": true, "OpenFile": true, "Fetch": true, "Request": true,
+	"Step": true, "Take": true, "Items": true, "Hold": true, "Alloc": true, "Enter": true, "Inflate": true, "Expand": true, "Lease": true, "OpenFile": true, "Fetch": true, "Request": true,
 	"Make": true, "Append": true, "Grow": true, "String": true, "Clone": true, "Read": true, "Made": true,
 }
 

@@ -51,10 +51,13 @@ type unpacking struct {
 	begun   *prefixReader // of a wrapper that is still arriving, or nil
 	indexes []indexed     // the indices among its contents
 	files   *unpack.Files // its contents, if one was judged by others
+	noFiles error         // why they cannot be listed
 
-	kinds     map[string]sidecar.Folder // of its folders, once a content asked for them
-	kindsHeld int64                     // what they hold
-	out       report                    // so far
+	kinds  map[string]sidecar.Folder // of its folders, once a content asked for them
+	models map[string][]string       // the ONNX models of its folders, and
+	data   map[string][]string       // the files in which those store data
+	held   int64                     // what these hold
+	out    report                    // so far
 }
 
 // newUnpacking returns an unpacking that has met no content.

@@ -65,10 +65,9 @@ func (u *unpacking) kindsOf(dir string) (f sidecar.Folder, known bool, err error
 			in := path.Dir(name)
 			if _, ok := u.kinds[in]; !ok {
 				n := folderCost + int64(len(in))
-				if err := u.o.account.Hold(n); err != nil {
+				if err := u.hold(n); err != nil {
 					return 0, false, err
 				}
-				u.kindsHeld += n
 			}
 			u.kinds[in] |= sidecar.MarkOf(name)
 		}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/internal/unpack"
@@ -40,14 +41,10 @@ func (u *unpacking) keepIndex(i unpack.Item, name string) error {
 
 // around returns the files of an archive.
 func (u *unpacking) around() (*unpack.Files, error) {
-	if u.files == nil {
-		files, err := u.k.Files(u.o.account, u.o.r, u.o.s.size, u.directory())
-		if err != nil {
-			return nil, err
-		}
-		u.files = files
+	if u.files == nil && u.noFiles == nil {
+		u.files, u.noFiles = u.k.Files(u.o.account, u.o.r, u.o.s.size, u.directory())
 	}
-	return u.files, nil
+	return u.files, u.noFiles
 }
 
 // leave gives back what the list of an archive's files holds.
@@ -55,8 +52,8 @@ func (u *unpacking) leave() {
 	if u.files != nil {
 		u.files.Close()
 		u.files = nil
-		u.o.account.Drop(u.kindsHeld)
-		u.kinds, u.kindsHeld = nil, 0
+		u.o.account.Drop(u.held)
+		u.kinds, u.models, u.data, u.held = nil, nil, nil, 0
 	}
 }
 
@@ -113,11 +110,8 @@ func (u *unpacking) lookAround(c *subject, i unpack.Item) {
 		return u.kindsOf(dir)
 	}
 	c.hint.holdsData = func(b *limits.Budget) bool {
-		files, err := u.around()
-		if err != nil {
-			return false
-		}
-		return holdsDataIn(files, i.Name, modelsBeside(files.Names(), i.Name), b)
+		list, err := u.dataBeside(b, path.Dir(i.Name))
+		return err == nil && slices.Contains(list, path.Base(i.Name))
 	}
 	c.hint.whyNotOpened = func(name string) error {
 		files, err := u.around()
@@ -180,12 +174,62 @@ func externalOf(b *limits.Budget, files fs.FS, name string) []string {
 	return m.External
 }
 
-// modelsBeside returns the ONNX models in the folder of a file.
-func modelsBeside(names []string, file string) (list []string) {
-	for _, name := range names {
-		if path.Dir(name) == path.Dir(file) && path.Ext(name) == ".onnx" {
-			list = append(list, name)
+// dataBeside lists the files in which the ONNX models of a folder store their data. The names of
+// an archive are gone through once, and a model is read once, however many contents ask.
+func (u *unpacking) dataBeside(b *limits.Budget, dir string) ([]string, error) {
+	if list, ok := u.data[dir]; ok {
+		return list, nil
+	}
+	files, err := u.around()
+	if err != nil {
+		return nil, err
+	}
+	if u.models == nil {
+		if err := u.listModels(files.Names()); err != nil {
+			return nil, err
 		}
 	}
-	return list
+	models := u.models[dir]
+	if len(models) == 0 {
+		return nil, nil
+	}
+	var list []string
+	for _, model := range models {
+		for _, name := range externalOf(b, files, model) {
+			if err := u.hold(folderCost + int64(len(name))); err != nil {
+				return nil, err
+			}
+			list = append(list, strings.Clone(name))
+		}
+	}
+	u.data[dir] = list
+	return list, nil
+}
+
+// listModels finds the ONNX models of each folder, the first ones.
+func (u *unpacking) listModels(names []string) error {
+	u.models, u.data = map[string][]string{}, map[string][]string{}
+	steps := u.o.account.Steps()
+	for _, name := range names {
+		if err := steps.Step(); err != nil {
+			return err
+		}
+		if path.Ext(name) != ".onnx" || len(u.models[path.Dir(name)]) >= maxModels {
+			continue
+		}
+		if err := u.hold(folderCost + int64(len(name))); err != nil {
+			return err
+		}
+		u.models[path.Dir(name)] = append(u.models[path.Dir(name)], name)
+	}
+	return nil
+}
+
+// hold charges what is kept until [unpacking.leave].
+func (u *unpacking) hold(n int64) error {
+	err := u.o.account.Hold(n)
+	if err == nil {
+		u.held += n
+	}
+	return err
 }

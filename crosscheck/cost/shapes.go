@@ -61,6 +61,8 @@ func shapes() (list []*input) {
 	small := members(1_000, []byte("x"))
 	add("a.tar", "wrap", small)
 	add("a.zip", "zip", zipped(2_000, []byte("x"), zip.Store))
+	add("a.zip", "zip", zipped(5_000, []byte("\x89PNG\r\n\x1a\n"), zip.Store)) // each asks whether a model beside it explains it
+	add("a.yaml", "text", []byte(strings.Repeat(`"$a" `, 40_000)))
 	add("a.zip", "zip", zipped(500, bytes.Repeat([]byte("x"), 1_000), zip.Deflate))
 	for _, p := range packers {
 		add("a.tar"+p.ext, "wrap", p.pack(small))

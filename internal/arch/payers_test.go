@@ -66,7 +66,7 @@ func charges(f *types.Func) bool {
 		return false
 	}
 	switch f.Name() {
-	case "Step", "Err", "Items", "Alloc", "Hold", "Lease", "OpenFile", "Make", "Clone", "Append", "Grow", "String":
+	case "Step", "Take", "Err", "Items", "Alloc", "Hold", "Lease", "OpenFile", "Make", "Clone", "Append", "Grow", "String":
 		return true
 	}
 	return false

@@ -207,6 +207,10 @@ func BeginsText(head []byte) bool { return utf8Start(head) }
 // utf8Start reports whether a text could begin like that; the last rune may be cut.
 func utf8Start(p []byte) bool { _, ok := validText(p); return ok && len(p) > 0 }
 
+// textStep is how many bytes of a text are looked at for a step: each for its character, and
+// for the lines of a pickle.
+const textStep = 32
+
 // readText reads the file to its end, as far as it is UTF-8 without control characters.
 func (s *source) readText(b *limits.Budget) error {
 	buf, err := limits.Make[byte](b, int(min(s.size, 64<<10)))
@@ -216,7 +220,7 @@ func (s *source) readText(b *limits.Budget) error {
 	var joint []byte // the end of the last part and the beginning of this one
 	for at := int64(0); at < s.size; {
 		p := buf[:min(int64(len(buf)), s.size-at)]
-		if err := b.Step(int64(len(p)) / 64); err != nil {
+		if err := b.Step(int64(len(p)) / textStep); err != nil {
 			return err
 		}
 		if err := wire.ReadFull(s.r, p, at); err != nil {

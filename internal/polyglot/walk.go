@@ -193,7 +193,7 @@ func (w *walker) imports() (bool, error) {
 		if end < 0 && len(p) < maxName {
 			return false, io.EOF
 		}
-		if err := w.steps.Take(int64(max(end, 0)) / 16); err != nil {
+		if err := w.steps.Take(1 + int64(max(end, 0))/16); err != nil {
 			return false, err
 		}
 		if end < 0 || !dotted(p[:end]) {
@@ -252,7 +252,7 @@ func (w *walker) named(op byte, n int64) error {
 			p = p[:end]
 		}
 	}
-	if err := w.steps.Take(int64(len(p)) / 16); err != nil {
+	if err := w.steps.Take(1 + int64(len(p))/16); err != nil {
 		return err
 	}
 	if mayName(op, bytes.TrimRight(p, " \t\n\v\f\r")) {

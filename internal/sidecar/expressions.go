@@ -90,7 +90,7 @@ func (l *lines) evaluated(line string, most int) error {
 		if i > 0 && strings.IndexByte(" \t\"'[{,:-?&!|>", plain[i-1]) < 0 {
 			continue
 		}
-		if err := l.steps.Step(); err != nil {
+		if err := l.steps.Take(1 + int64(len(plain)-i)/(4*stepLen)); err != nil {
 			return err
 		}
 		if i < call || imports(plain[from:]) {
@@ -139,7 +139,7 @@ func (l *lines) awaitExpression(words *words, i int) {
 	case line[i] == '$' && isMember(line[i:]) && (member != "" || !l.block): // a key
 		return
 	}
-	k := &key{column: i - len(member), flow: strings.ContainsAny(member, "{[,")}
+	k := &key{column: i - len(member), flow: words.flow}
 	if member == "" {
 		k.column = i - 1
 	}

@@ -25,14 +25,14 @@ const (
 	stepLen = 64
 	// yamlStep is how many of YAML are, which are searched for breaks, comments, names and
 	// calls, one after the other.
-	yamlStep = stepLen / 4
+	yamlStep = stepLen / 8
 	// lineSteps are those of a line of YAML, however short: some twenty judges see it.
 	lineSteps = 4
 	// plainSteps are those of a line of another text.
 	plainSteps = 2
 	// stringSteps are those of a string of JSON besides what a value costs: it is copied, and
 	// judged by its key and where it stands.
-	stringSteps = 2
+	stringSteps = 3
 )
 
 // Manifests are the files in which archives for TorchServe describe themselves: of a model,

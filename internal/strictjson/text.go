@@ -14,6 +14,9 @@ func (d *Decoder) String() (string, error) {
 	return d.quoted(true)
 }
 
+// textStep is how many bytes of a string are a step: each is checked, and for names compared.
+const textStep = 16
+
 // quoted reads and checks a string. It resolves escapes only if want is set.
 func (d *Decoder) quoted(want bool) (string, error) {
 	if err := d.value(String); err != nil {
@@ -25,6 +28,11 @@ func (d *Decoder) quoted(want bool) (string, error) {
 		return "", err
 	}
 	raw := d.text.Body[start+1 : d.pos-1]
+	if n := int64(len(raw)) / textStep; n > 0 {
+		if err := d.steps.Take(n); err != nil {
+			return "", d.Fail("", err)
+		}
+	}
 	if !escaped || !want {
 		return raw, nil
 	}

@@ -1,8 +1,11 @@
 package unpack
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -55,5 +58,39 @@ func TestAStreamThatMakesNothingStopsAtItsDeadline(t *testing.T) {
 	err := Named("gzip").Walk(b, r, int64(len(data)), func(Item) error { return nil })
 	if !errors.Is(err, context.Canceled) || r.late > 2*inputLen {
 		t.Errorf("%d bytes were read after the end: %v", r.late, err)
+	}
+}
+
+// Contents ask for files beside them that are missing, and for folders.
+func TestAFileThatIsMissingIsLookedForOnce(t *testing.T) {
+	const n = 2_000
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for i := range n {
+		if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("d%d/f", i), Mode: 0o644}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Close()
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	files, err := Named("tar").Files(b, bytes.NewReader(out.Bytes()), int64(out.Len()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	before := b.Worked()
+	for i := range n {
+		if info, err := files.Stat(fmt.Sprintf("d%d", i)); err != nil || !info.IsDir() {
+			t.Fatalf("folder %d: %v, %v", i, info, err)
+		}
+		for _, name := range []string{fmt.Sprintf("d%d/g", i), fmt.Sprintf("e%d", i), "d"} {
+			if _, err := files.Stat(name); err == nil {
+				t.Fatalf("%s is there", name)
+			}
+		}
+	}
+	if steps := b.Worked() - before; steps > 8*n {
+		t.Errorf("%d steps for %d questions", steps, 4*n)
 	}
 }

@@ -19,6 +19,7 @@ type Files struct {
 	zip     *zip.Archive
 	entries map[string]*entry
 	names   []string
+	sorted  []string // the names in their order, once a folder is asked for
 	held    int64
 }
 
@@ -81,7 +82,7 @@ func (f *Files) add(name string, e entry) error {
 // Close returns the memory of the file list to the account.
 func (f *Files) Close() error {
 	f.w.b.Drop(f.held)
-	f.held, f.entries, f.names = 0, nil, nil
+	f.held, f.entries, f.names, f.sorted = 0, nil, nil, nil
 	return nil
 }
 
@@ -103,13 +104,36 @@ func (f *Files) Stat(name string) (fs.FileInfo, error) {
 	if err == nil {
 		return info{path.Base(name), e}, nil
 	}
-	if over := f.w.b.Step(int64(len(f.names))); over != nil {
+	is, over := f.isFolder(name)
+	if over != nil {
 		return nil, f.w.fail(memberPlace(name), -1, over)
 	}
-	if below := name + "/"; slices.ContainsFunc(f.names, func(n string) bool { return strings.HasPrefix(n, below) }) {
+	if is {
 		return info{path.Base(name), &entry{folder: true}}, nil
 	}
 	return nil, err
+}
+
+// isFolder reports whether a file lies below a name.
+func (f *Files) isFolder(name string) (bool, error) {
+	if f.sorted == nil && len(f.names) > 0 {
+		n := int64(len(f.names))
+		if err := f.w.b.Step(n); err != nil {
+			return false, err
+		}
+		const size = 16 // of a string
+		if err := f.w.b.Hold(size * n); err != nil {
+			return false, err
+		}
+		f.held += size * n
+		f.sorted = slices.Sorted(slices.Values(f.names))
+	}
+	if err := f.w.b.Step(1); err != nil {
+		return false, err
+	}
+	below := name + "/"
+	i, _ := slices.BinarySearch(f.sorted, below)
+	return i < len(f.sorted) && strings.HasPrefix(f.sorted[i], below), nil
 }
 
 // Open opens a file.

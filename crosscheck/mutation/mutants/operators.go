@@ -42,7 +42,7 @@ type mutator struct {
 var texts = map[string]bool{"Errorf": true, "Sprintf": true, "Quote": true, "Fprintf": true, "New": true, "Fprint": true, "Fprintln": true, "Clean": true, "panic": true}
 
 // Methods that charge an account.
-var charges = map[string]bool{"Step": true, "Steps": true, "Items": true, "Hold": true, "Alloc": true, "Enter": true, "Fetch": true, "Request": true, "Inflate": true, "Expand": true, "Lease": true}
+var charges = map[string]bool{"Step": true, "Take": true, "Steps": true, "Items": true, "Hold": true, "Alloc": true, "Enter": true, "Fetch": true, "Request": true, "Inflate": true, "Expand": true, "Lease": true}
 
 // Calls whose statement is not dropped: locks, whose loss only hangs.
 var kept = map[string]bool{"Lock": true, "Unlock": true, "RLock": true, "RUnlock": true, "Wait": true, "Done": true, "Add": true, "panic": true}
