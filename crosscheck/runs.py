@@ -19,6 +19,7 @@ sys.path[:0] = [str(HERE / "ggml"), str(HERE / "runs")]
 os.environ |= {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 import back  # noqa: E402
+import bad  # noqa: E402
 import coded  # noqa: E402
 import jina  # noqa: E402
 import llamacpp  # noqa: E402
@@ -216,7 +217,10 @@ def main():
     converter = reference.Converter(tree)
     run = llamacpp.program(tree, llamacpp.library(tree), HERE / "runs" / "logits.cpp")
     chosen = os.environ.get("CROSSCHECK_FAMILIES")
-    for name in chosen.split(";" if ";" in chosen else ",") if chosen else [*models.FAMILIES, *vision.FAMILIES, *nested.FAMILIES, *parts.FAMILIES, *unclassed.FAMILIES, "jina-bert-v2", "odd"]:
+    for name in chosen.split(";" if ";" in chosen else ",") if chosen else [*models.FAMILIES, *vision.FAMILIES, *nested.FAMILIES, *parts.FAMILIES, *unclassed.FAMILIES, "jina-bert-v2", "odd", "bad"]:
+        if name == "bad":
+            rows.append(["runs: folders that contradict themselves", "refused, nothing written", *bad.check(WORK, amn, wrong)])
+            continue
         if name == "odd":
             rows.extend(odd.check(WORK, amn, converter, same, wrong))
             continue
