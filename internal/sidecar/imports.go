@@ -159,7 +159,7 @@ func (w *walk) names(key string, k *kept, at int64) (is bool, err error) {
 	if (key == "target" || key == "class_path") && callsCode(text) {
 		is, err = true, cmp.Or(err, w.report("sidecar.target", tensor.Danger, key, at, "loaders of configurations call "+wire.Quote(text)+" with arguments of the file"))
 	}
-	if w.inObject() && key != "content" && k.dotted && isReach(text) {
+	if key != "content" && (w.inObject() || !dataTexts[file]) && k.dotted && isReach(text) {
 		is, err = true, cmp.Or(err, w.report(codeImport, tensor.Danger, wire.Quote(key), at, "a library that looks up what this names imports "+wire.Quote(text)))
 	}
 	if w.inObject() && isLibrary(key, k) {
@@ -183,6 +183,8 @@ func (w *walk) leadsOut(key, text string) string {
 		return "transformers hands it to the tokenizer, which reads"
 	case key == "filename" && file == "genai_config.json" && leadsOut(text):
 		return "ONNX Runtime GenAI reads a model from"
+	case key == "filename" && (w.below("_data_files") || w.below("_indices_data_files")) && leadsOut(text):
+		return "datasets.load_from_disk reads"
 	}
 	return ""
 }

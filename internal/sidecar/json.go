@@ -435,17 +435,17 @@ func (w *walk) autoMap(text string, at int64) error {
 			break
 		}
 	}
-	where := "which is not here"
+	where, severity := "which is not here", tensor.Danger
 	switch {
 	case repo != "":
 		where = "of another repository, " + wire.Quote(repo)
 	case w.t.Beside == nil:
 		where = "of the repository"
+	case strings.ContainsAny(file, `/\`): // transformers opens it in a folder below, which was not asked for it
+		where = "in another folder"
 	case w.t.Beside(file):
 		where = "which lies beside it"
-	}
-	severity := tensor.Danger
-	if repo == "" && w.t.Beside != nil && !w.t.Beside(file) {
+	default:
 		severity = tensor.Warning
 	}
 	return w.once("sidecar.auto-map", severity, "auto_map", at,
