@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/jinja"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -204,6 +205,9 @@ func (r *reader) couldBe(key string, p place, k *kept, at int64) error {
 	if what == "" || r.isInterpolation(k.text) {
 		return nil
 	}
+	if what == "a template" && namesInside(k.text) {
+		return r.once(CodeTemplate+jinja.CodeDunder, tensor.Danger, wire.Quote(key), at, "whatever renders "+wire.Quote(k.text)+" reaches what Python keeps for itself")
+	}
 	number, single := "", ""
 	if s != nil {
 		number, single = s.mistakes(key, p)
@@ -372,10 +376,24 @@ func keptKey(key, line string) string {
 
 // assignedTo judges a value of a key. Its surroundings are unknown.
 func (r *reader) assignedTo(key, value string, at int64) error {
+	value = untagged(value)
 	if value == "" || value == "|" || value == ">" {
 		return nil
 	}
 	return r.couldBe(key, place{[]string{key}, []shape{word}}, &kept{text: value, size: int64(len(value))}, at)
+}
+
+// untagged returns a value of YAML without the tags and anchors before it, which say nothing of what it
+// could name.
+func untagged(value string) string {
+	for value != "" && (value[0] == '&' || value[0] == '!') {
+		end := strings.IndexAny(value, " \t")
+		if end < 0 {
+			return value
+		}
+		value = strings.Trim(value[end:], " \t\"'")
+	}
+	return value
 }
 
 // pair returns the key and the value of a line, "" if it has none.

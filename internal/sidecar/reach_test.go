@@ -26,7 +26,7 @@ func TestTextsThatLeadToCode(t *testing.T) {
 		{"config.yaml", "target: >-\n  operator.attrgetter\n", "sidecar.target"},
 		{"config.yaml", "? target\n: operator.attrgetter\n", "sidecar.target"},
 		{"config.yaml", "\"targe\\x74\": \"operator\\x2eattrgetter\"\n", "sidecar.target sidecar.import"},
-		{"config.yaml", "target: !!str &a operator.attrgetter\n", "sidecar.target"},
+		{"config.yaml", "target: !!str &a operator.attrgetter\n", "sidecar.target sidecar.import"},
 		{"config.yaml", "a: &a operator.attrgetter\ntarget: *a\n", "sidecar.target"},
 		{"config.yaml", "target:\n  x: 1\n  y: [1.5, 2]\n", ""},
 		{"config.json", `{"_experts_implementation": "evil/x"}`, "sidecar.import"},
