@@ -159,7 +159,7 @@ func (w *walk) names(key string, k *kept, at int64) (is bool, err error) {
 	if (key == "target" || key == "class_path") && callsCode(text) {
 		is, err = true, cmp.Or(err, w.report("sidecar.target", tensor.Danger, key, at, "loaders of configurations call "+wire.Quote(text)+" with arguments of the file"))
 	}
-	if key != "content" && (w.inObject() || !dataTexts[file]) && k.dotted && isReach(text) {
+	if key != "content" && (w.inObject() || listsCode(w.listed(key))) && k.dotted && isReach(text) {
 		is, err = true, cmp.Or(err, w.report(codeImport, tensor.Danger, wire.Quote(key), at, "a library that looks up what this names imports "+wire.Quote(text)))
 	}
 	if w.inObject() && isLibrary(key, k) {
@@ -188,6 +188,11 @@ func (w *walk) leadsOut(key, text string) string {
 	}
 	return ""
 }
+
+// codeLists are members whose lists name what a library imports. Other lists may be those of a vocabulary.
+var codeLists = setOf("hooks callbacks imports plugins modules classes functions transforms steps handlers layers metrics losses")
+
+func listsCode(key string) bool { return codeLists()[key] || imported()[key] }
 
 // vocabularies are members by which a tokenizer finds its files if its folder has none, and
 // origins those in which transformers writes where it read from itself.
