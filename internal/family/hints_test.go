@@ -10,7 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
-// hints runs what reads files beside the weights, and returns what its error says.
+// hint reads files beside the weights, and returns the text of the error.
 func hint(t *testing.T, read func(*keys) error, r *row, names ...string) string {
 	t.Helper()
 	b := limits.Policy{}.Budget(t.Context())

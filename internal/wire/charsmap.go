@@ -86,7 +86,7 @@ func (m *charsMap) walk(b *limits.Budget) (why string, err error) {
 	return "", nil
 }
 
-// base notes where the letters of a node are, and looks at the value of a leaf, which stands there.
+// base notes where the letters of a node begin. Of a leaf it checks the value, which has the same place.
 func (m *charsMap) base(b *limits.Budget, at uint32, leaf bool) (string, error) {
 	if int64(at|lastByte) >= int64(len(m.units)/4) {
 		return "a node of it leads out of its table", nil
