@@ -147,7 +147,7 @@ func (r *detailReader) read(i *item) (*Detail, error) {
 	if w == nil {
 		r.d.Tensor = Tensor{Name: i.info.Name, Type: i.info.TypeName(), Shape: i.info.Shape, Elements: i.info.Elements()}
 	} else {
-		r.d.Tensor = Tensor{Name: w.Name, Type: w.Scheme, Shape: w.Shape, Elements: w.Rows() * w.Cols(), Numbers: true}
+		r.d.Tensor = Tensor{Name: w.Name, Type: typeOf(w), Shape: w.Shape, Elements: w.Rows() * w.Cols(), Numbers: true}
 		r.d.Parts = slices.Concat(w.Parts, w.Extra)
 	}
 	d := &r.d

@@ -67,7 +67,7 @@ func (w *worker) read(i *item) (t Tensor, err error) {
 	}
 	w.counts = counts{first: -1}
 	if i.weight != nil {
-		t = Tensor{Name: i.weight.Name, Type: i.weight.Scheme, Shape: i.weight.Shape, Numbers: true}
+		t = Tensor{Name: i.weight.Name, Type: typeOf(i.weight), Shape: i.weight.Shape, Numbers: true}
 		err = w.weight(account, i.weight)
 	} else {
 		t = Tensor{Name: i.info.Name, Type: i.info.TypeName(), Shape: i.info.Shape}
@@ -81,6 +81,15 @@ func (w *worker) read(i *item) (t Tensor, err error) {
 		t.Elements = w.counts.seen
 	}
 	return t, w.counts.finish(w.j.b, &t)
+}
+
+// typeOf names the type of blocks that hold their own scales, such as Q4_K, and the scheme of a
+// weight that several tensors hold.
+func typeOf(q *quant.Weight) string {
+	if len(q.Parts) == 1 && len(q.Extra) == 0 {
+		return q.Parts[0].TypeName()
+	}
+	return q.Scheme
 }
 
 // weight decodes a weight to float32.

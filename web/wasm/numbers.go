@@ -145,9 +145,6 @@ func of(d *stats.Detail) *numbers {
 	for _, e := range d.Largest {
 		n.Largest = append(n.Largest, [2]any{e.Index, one(e.Value)})
 	}
-	if len(d.Parts) == 1 {
-		n.Type = d.Parts[0].TypeName() // of its blocks, which say more than their scheme
-	}
 	if len(d.Parts) > 1 {
 		for _, p := range d.Parts {
 			n.Parts = append(n.Parts, [4]any{wire.Text(p.Name, 1024), p.TypeName(), append([]int64{}, p.Shape...), p.Bytes()})
