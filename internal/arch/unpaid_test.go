@@ -35,6 +35,10 @@ var unpaid = map[string][]string{
 	"the reasons of a verdict, at most 64 of them": rows(`
 		vm: r.Safe.Reasons
 	`),
+	"members that a row of a family lists, and the kinds of at most 512 layers": rows(`
+		internal: c.row.naming.inner
+		internal: kinds.List()
+	`),
 	"the parts of one weight, the outs of one encoder or the pieces of one name: a handful by the scheme": rows(`
 		compare: m.values[0][:n]
 		internal: enc.Outs()

@@ -346,3 +346,12 @@ var converterParts = []string{
 	"VoxtralForConditionalGeneration",
 	"YoutuVLForConditionalGeneration",
 }
+
+// converterRoots are those that it keeps although their text_config states another one.
+var converterRoots = []string{
+	"Exaone4_5_ForConditionalGeneration",
+	"KimiK3ForConditionalGeneration",
+	"Sarashina2VisionForCausalLM",
+	"Step3p7ForConditionalGeneration",
+	"StepVLForConditionalGeneration",
+}

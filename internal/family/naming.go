@@ -103,14 +103,7 @@ func textConfig(root jsontree.Value) jsontree.Value {
 // rootDecides reports a model whose text model states a class of its own that is not the one which
 // llama.cpp has it as.
 func rootDecides(list []jsontree.Value) bool {
-	if len(list) != 1 {
-		return false
-	}
-	switch list[0].String() {
-	case "StepVLForConditionalGeneration", "Sarashina2VisionForCausalLM", "Exaone4_5_ForConditionalGeneration", "Step3p7ForConditionalGeneration", "KimiK3ForConditionalGeneration":
-		return true
-	}
-	return false
+	return len(list) == 1 && slices.Contains(converterRoots, list[0].String())
 }
 
 // trimmed returns a name as the mappings have it: without optional prefixes, and with

@@ -246,13 +246,8 @@ func (p *planner) tensor(i *tensor.Info) error {
 	case !at.exists(p.c):
 		return wire.ErrMismatch.Errorf("by the configuration, layer %d does not have it", at.layer)
 	}
-	switch i.DType {
-	case tensor.F32, tensor.F16, tensor.BF16:
-	default:
-		if p.asIs && i.DType != tensor.Unknown {
-			break
-		}
-		return wire.ErrUnsupported.Errorf("it is %s, but only F32, F16 and BF16 are written for llama.cpp: decode it first", i.TypeName())
+	if err := p.checkType(i); err != nil {
+		return err
 	}
 	shape, err := p.shape(&at)
 	if err != nil {
@@ -296,6 +291,18 @@ func (p *planner) tensor(i *tensor.Info) error {
 		return p.split(i, &at)
 	}
 	return p.single(i, &at)
+}
+
+// checkType refuses a tensor of a type that is not written.
+func (p *planner) checkType(i *tensor.Info) error {
+	switch i.DType {
+	case tensor.F32, tensor.F16, tensor.BF16:
+		return nil
+	}
+	if p.asIs && i.DType != tensor.Unknown {
+		return nil
+	}
+	return wire.ErrUnsupported.Errorf("it is %s, but only F32, F16 and BF16 are written for llama.cpp: decode it first", i.TypeName())
 }
 
 // single plans a tensor that is made of one tensor.

@@ -4,22 +4,8 @@ package family
 var codeshellRow = &row{
 	arch: "codeshell", model: "kclgpt", names: []string{"CodeShellForCausalLM"},
 	defaults: []preset{{"layer_norm_epsilon", "1e-05"}},
-	outer: []mapping{
-		{hf: "transformer.wte", gguf: "token_embd", shape: dims{Vocab, Hidden}},
-		{hf: "transformer.ln_f", gguf: "output_norm", shape: dims{Hidden}},
-		outer[2],
-	},
-	layer: "transformer.h.#.",
-	layers: lazy(func() []mapping {
-		return []mapping{
-			{hf: "ln_1", gguf: "attn_norm", shape: dims{Hidden}},
-			{hf: "attn.c_attn", gguf: "attn_qkv", shape: dims{QKV, Hidden}},
-			{hf: "attn.c_proj", gguf: "attn_output", shape: dims{Hidden, Hidden}},
-			{hf: "ln_2", gguf: "ffn_norm", shape: dims{Hidden}},
-			{hf: "mlp.c_fc", gguf: "ffn_up", shape: dims{double(double(Hidden)), Hidden}},
-			{hf: "mlp.c_proj", gguf: "ffn_down", shape: dims{Hidden, double(double(Hidden))}},
-		}
-	}),
+	outer:    refactRow.outer, layer: "transformer.h.#.",
+	layers: lazy(func() []mapping { return gpt2Linears(double(double(Hidden))) }),
 	biased: []string{"attn_norm", "attn_qkv", "attn_output", "ffn_norm", "ffn_up", "ffn_down", "output_norm"},
 	keys: func(k *keys) {
 		k.u32("context_length", "n_positions")

@@ -24,13 +24,10 @@ var dotsocrProjector = &row{
 	layer: "vision_tower.blocks.#.",
 	layers: lazy(func() []mapping {
 		return []mapping{
-			{hf: "attn.qkv", gguf: "attn_qkv", shape: dims{VisionQKV, VisionHidden}},
-			{hf: "attn.proj", gguf: "attn_out", shape: dims{VisionHidden, VisionHidden}},
-			{hf: "norm1", gguf: "ln1", shape: dims{VisionHidden}},
-			{hf: "norm2", gguf: "ln2", shape: dims{VisionHidden}},
 			{hf: "mlp.fc1", gguf: "ffn_gate", shape: dims{FFN, VisionHidden}},
 			{hf: "mlp.fc2", gguf: "ffn_down", shape: dims{VisionHidden, FFN}},
 			{hf: "mlp.fc3", gguf: "ffn_up", shape: dims{FFN, VisionHidden}},
+			visionAttention[0], visionAttention[1], visionAttention[2], visionAttention[3],
 		}
 	}),
 	keys: func(k *keys) {

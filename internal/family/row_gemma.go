@@ -234,15 +234,19 @@ func embeddingGemmaBack(s *settings) {
 }
 
 // siglipLayers are those of SigLIP.
-var siglipLayers = lazy(func() []mapping {
+var siglipLayers = lazy(func() []mapping { return siglipLike("self_attn.out_proj", FFN) })
+
+// siglipLike are layers as those of SigLIP, with a name of the output's matrix and a width of their
+// own.
+func siglipLike(output string, ffn size) []mapping {
 	return []mapping{
 		{hf: "layer_norm1", gguf: "ln1", shape: dims{Hidden}},
 		{hf: "layer_norm2", gguf: "ln2", shape: dims{Hidden}},
 		{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{Hidden, Hidden}},
 		{hf: "self_attn.k_proj", gguf: "attn_k", shape: dims{Hidden, Hidden}},
 		{hf: "self_attn.v_proj", gguf: "attn_v", shape: dims{Hidden, Hidden}},
-		{hf: "self_attn.out_proj", gguf: "attn_out", shape: dims{Hidden, Hidden}},
-		{hf: "mlp.fc1", gguf: "ffn_up", shape: dims{FFN, Hidden}},
-		{hf: "mlp.fc2", gguf: "ffn_down", shape: dims{Hidden, FFN}},
+		{hf: output, gguf: "attn_out", shape: dims{Hidden, Hidden}},
+		{hf: "mlp.fc1", gguf: "ffn_up", shape: dims{ffn, Hidden}},
+		{hf: "mlp.fc2", gguf: "ffn_down", shape: dims{Hidden, ffn}},
 	}
-})
+}

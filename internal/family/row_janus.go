@@ -25,19 +25,8 @@ var janusProjector = &row{
 		{hf: "aligner.fc1", gguf: "mm.0", shape: dims{TextHidden, Hidden}},
 		{hf: "aligner.hidden_layers.0", gguf: "mm.1", shape: dims{TextHidden, TextHidden}},
 	},
-	layer: "vision_model.encoder.layers.#.",
-	layers: lazy(func() []mapping {
-		return []mapping{
-			{hf: "layer_norm1", gguf: "ln1", shape: dims{Hidden}},
-			{hf: "layer_norm2", gguf: "ln2", shape: dims{Hidden}},
-			{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{Hidden, Hidden}},
-			{hf: "self_attn.k_proj", gguf: "attn_k", shape: dims{Hidden, Hidden}},
-			{hf: "self_attn.v_proj", gguf: "attn_v", shape: dims{Hidden, Hidden}},
-			{hf: "self_attn.projection_layer", gguf: "attn_out", shape: dims{Hidden, Hidden}},
-			{hf: "mlp.fc1", gguf: "ffn_up", shape: dims{janusFFN, Hidden}},
-			{hf: "mlp.fc2", gguf: "ffn_down", shape: dims{Hidden, janusFFN}},
-		}
-	}),
+	layer:  "vision_model.encoder.layers.#.",
+	layers: lazy(func() []mapping { return siglipLike("self_attn.projection_layer", janusFFN) }),
 	keys: func(k *keys) {
 		vision(k, "janus_pro")
 		k.putArch("vision.feed_forward_length", uint32(janusFFN(k.c)))

@@ -59,14 +59,7 @@ var mistral3Projector = &row{
 func pixtralKeys(k *keys) {
 	vision(k, "pixtral")
 	k.epsilon(k.c.get("layer_norm_eps"), 1e-5)
-	switch act := k.c.get("hidden_act"); act.String() {
-	case "silu":
-		k.put("clip.use_silu", true)
-	case "gelu":
-		k.put("clip.use_gelu", true)
-	default:
-		k.fail("hidden_act", act, "silu or gelu")
-	}
+	k.activation()
 	if k.c.full.Get("spatial_merge_size").There || k.c.get("spatial_merge_size").There {
 		k.putArch("vision.spatial_merge_size", uint32(k.c.merge()))
 	}

@@ -70,10 +70,7 @@ func qwen3vlVision(model string, more ...preset) row {
 		outer: qwen3vlOuter, layer: "visual.blocks.#.",
 		layers: lazy(func() []mapping {
 			return []mapping{
-				{hf: "attn.qkv", gguf: "attn_qkv", shape: dims{VisionQKV, VisionHidden}},
-				{hf: "attn.proj", gguf: "attn_out", shape: dims{VisionHidden, VisionHidden}},
-				{hf: "norm1", gguf: "ln1", shape: dims{VisionHidden}},
-				{hf: "norm2", gguf: "ln2", shape: dims{VisionHidden}},
+				visionAttention[0], visionAttention[1], visionAttention[2], visionAttention[3],
 				{hf: "mlp.linear_fc1", gguf: "ffn_up", shape: dims{FFN, VisionHidden}},
 				{hf: "mlp.linear_fc2", gguf: "ffn_down", shape: dims{VisionHidden, FFN}},
 			}
@@ -82,6 +79,15 @@ func qwen3vlVision(model string, more ...preset) row {
 
 		naming: naming{trimPrefixes: []string{"model."}}, vision: visionPart{keep: []string{"visual.", "model.visual."}},
 	}
+}
+
+// visionAttention are the attention and the norms of a vision part with one matrix for queries,
+// keys and values.
+var visionAttention = []mapping{
+	{hf: "attn.qkv", gguf: "attn_qkv", shape: dims{VisionQKV, VisionHidden}},
+	{hf: "attn.proj", gguf: "attn_out", shape: dims{VisionHidden, VisionHidden}},
+	{hf: "norm1", gguf: "ln1", shape: dims{VisionHidden}},
+	{hf: "norm2", gguf: "ln2", shape: dims{VisionHidden}},
 }
 
 var (

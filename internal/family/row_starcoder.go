@@ -5,20 +5,23 @@ var bigcodeRow = &row{
 	arch: "starcoder", model: "gpt_bigcode", names: []string{"GPTBigCodeForCausalLM"}, tied: true,
 	defaults: []preset{{"vocab_size", "50257"}, {"n_positions", "1024"}, {"layer_norm_epsilon", "1e-05"}},
 	outer:    gpt2Row.outer, layer: "transformer.h.#.",
-	layers: lazy(func() []mapping {
-		return []mapping{
-			{hf: "ln_1", gguf: "attn_norm", shape: dims{Hidden}},
-			{hf: "attn.c_attn", gguf: "attn_qkv", shape: dims{QKV, Hidden}},
-			{hf: "attn.c_proj", gguf: "attn_output", shape: dims{Hidden, Hidden}},
-			{hf: "ln_2", gguf: "ffn_norm", shape: dims{Hidden}},
-			{hf: "mlp.c_fc", gguf: "ffn_up", shape: dims{FFN4, Hidden}},
-			{hf: "mlp.c_proj", gguf: "ffn_down", shape: dims{Hidden, FFN4}},
-		}
-	}),
+	layers: lazy(func() []mapping { return gpt2Linears(FFN4) }),
 	biased: []string{"attn_norm", "attn_output", "attn_qkv", "ffn_down", "ffn_norm", "ffn_up", "output_norm"},
 	keys:   bigcodeKeys, vocab: gpt2Vocab,
 
 	attention: attention{kvHeads: func(*config) int64 { return 1 }}, mlx: mlxRow{none: notCompared}, back: backward{members: bigcodeBack},
+}
+
+// gpt2Linears are layers with the names of GPT-2, whose matrices lie as those of Linear.
+func gpt2Linears(ffn size) []mapping {
+	return []mapping{
+		{hf: "ln_1", gguf: "attn_norm", shape: dims{Hidden}},
+		{hf: "attn.c_attn", gguf: "attn_qkv", shape: dims{QKV, Hidden}},
+		{hf: "attn.c_proj", gguf: "attn_output", shape: dims{Hidden, Hidden}},
+		{hf: "ln_2", gguf: "ffn_norm", shape: dims{Hidden}},
+		{hf: "mlp.c_fc", gguf: "ffn_up", shape: dims{ffn, Hidden}},
+		{hf: "mlp.c_proj", gguf: "ffn_down", shape: dims{Hidden, ffn}},
+	}
 }
 
 func bigcodeKeys(k *keys) {

@@ -118,15 +118,16 @@ func (f *Files) Stat(name string) (fs.FileInfo, error) {
 func (f *Files) isFolder(name string) (bool, error) {
 	if f.sorted == nil && len(f.names) > 0 {
 		n := int64(len(f.names))
-		if err := f.w.b.Step(n); err != nil {
-			return false, err
-		}
 		const size = 16 // of a string
 		if err := f.w.b.Hold(size * n); err != nil {
 			return false, err
 		}
 		f.held += size * n
-		f.sorted = slices.Sorted(slices.Values(f.names))
+		sorted := slices.Clone(f.names)
+		if err := limits.SortUnstable(f.w.b, sorted, strings.Compare); err != nil {
+			return false, err
+		}
+		f.sorted = sorted
 	}
 	if err := f.w.b.Step(1); err != nil {
 		return false, err

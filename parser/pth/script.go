@@ -36,31 +36,9 @@ func (d *decoder) constants() error {
 	if err := d.unreadNote(wire.NoOffset, fmt.Sprintf("a TorchScript program: %d records of code and constants, which torch.jit.load runs, and nothing here does", len(a.code))); err != nil {
 		return err
 	}
-	of := &archive{Archive: a.Archive, b: a.b, prefix: a.prefix, main: recConstants, dir: recConstantsData, pickle: -1, order: a.order}
-	var err error
-	for _, i := range a.code {
-		rest := a.Members[i].Name[len(a.prefix):]
-		if rest == recConstants {
-			of.pickle = int(i)
-		} else if strings.HasPrefix(rest, recConstantsData) {
-			if of.data, err = limits.Append(d.b, of.data, i); err != nil {
-				return a.fail(int(i), err)
-			}
-		}
-	}
-	if of.pickle < 0 {
-		return nil
-	}
-	if m := &a.Members[of.pickle]; m.Method != 0 {
-		return a.fail(of.pickle, wire.ErrUnsupported.WithRule("pth.deflated").Errorf("deflated constants"))
-	}
-	if of.keys, err = wire.NewNameSet(d.b, len(of.data), of.key); err != nil {
+	of, err := d.constantRecords(a)
+	if err != nil || of.pickle < 0 {
 		return err
-	}
-	for k := range of.data {
-		if _, _, err := of.keys.Add(k); err != nil {
-			return err
-		}
 	}
 	in := &decoder{r: d.r, size: d.size, b: d.b, stage: stGraph, steps: d.b.Steps(), tensorsOnly: true, out: &File{File: tensor.File{Name: format, Source: d.r}, archive: of, order: a.order}}
 	if in.st, err = archiveStores(of); err != nil {
@@ -72,6 +50,38 @@ func (d *decoder) constants() error {
 		}
 	}
 	return d.join(in.out)
+}
+
+// constantRecords returns the archive as that of the constants: their pickle, which is negative if
+// there are none, and their data.
+func (d *decoder) constantRecords(a *archive) (*archive, error) {
+	of := &archive{Archive: a.Archive, b: a.b, prefix: a.prefix, main: recConstants, dir: recConstantsData, pickle: -1, order: a.order}
+	var err error
+	for _, i := range a.code {
+		rest := a.Members[i].Name[len(a.prefix):]
+		if rest == recConstants {
+			of.pickle = int(i)
+		} else if strings.HasPrefix(rest, recConstantsData) {
+			if of.data, err = limits.Append(d.b, of.data, i); err != nil {
+				return nil, a.fail(int(i), err)
+			}
+		}
+	}
+	if of.pickle < 0 {
+		return of, nil
+	}
+	if m := &a.Members[of.pickle]; m.Method != 0 {
+		return nil, a.fail(of.pickle, wire.ErrUnsupported.WithRule("pth.deflated").Errorf("deflated constants"))
+	}
+	if of.keys, err = wire.NewNameSet(d.b, len(of.data), of.key); err != nil {
+		return nil, err
+	}
+	for k := range of.data {
+		if _, _, err := of.keys.Add(k); err != nil {
+			return nil, err
+		}
+	}
+	return of, nil
 }
 
 // join adds the tensors of the constants to those of the module.
