@@ -57,7 +57,7 @@ var exports = map[string][]any{
 		(*host.Host)(nil), (*host.Upload)(nil), (*host.File)(nil), (*host.Scratch)(nil), (*host.Turn)(nil), (*host.Asking)(nil),
 		(*host.Busy)(nil), (*host.BadName)(nil), (*host.TooLarge)(nil), madeHost, madeUpload, host.AddressTenant, host.Ask, host.New, host.TurnOf,
 	},
-	"gate/page":    {(*page.Report)(nil), (*page.Tensor)(nil), page.New, page.Refused, page.Write, page.WriteWith},
+	"gate/page":    {(*page.Report)(nil), (*page.Tensor)(nil), (*page.Weight)(nil), page.New, page.Refused, page.Write, page.WriteWith},
 	"gate/receipt": {(*receipt.Signer)(nil), madeSigner, receipt.Check, receipt.IsNonce, receipt.NewNonce, receipt.NewSigner, receipt.Open, receipt.PublicKey},
 	"gate/report":  {(*report.Writer)(nil), madeReport, report.Formats, report.New},
 }
@@ -189,6 +189,7 @@ var good = map[string]string{
 	"gate.Accepted.MarshalJSON":      "writes null",
 	"(*host.BadName).Unwrap":         "wraps nothing",
 	"page.Tensor.MarshalJSON":        "writes a list, which accepts nothing",
+	"page.Weight.MarshalJSON":        "writes a list, which accepts nothing",
 	"page.New":                       "says that nothing was judged",
 	"page.WriteWith":                 "a page without a report shows none",
 	"(*handler.Metrics).ServeHTTP":   "counts, from zero on",

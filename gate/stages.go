@@ -158,7 +158,15 @@ func (s *subject) open(b *limits.Budget, id *parser.Identity) *opened {
 		return o
 	}
 	for _, p := range id.Proposals {
-		if p.Sure || o.isPickle() {
+		is, err := p.Sure, error(nil)
+		if !is {
+			is, err = o.isPickle()
+		}
+		if err != nil { // nothing is proven of bytes that cannot be read
+			o.as, o.why = parser.Proposal{Opens: parser.AsModel}, err
+			return o
+		}
+		if is {
 			o.as = p
 			break
 		}
@@ -175,10 +183,13 @@ func (s *subject) open(b *limits.Budget, id *parser.Identity) *opened {
 
 // isPickle proves a proposal by running it: protocols 0 and 1 begin like a text, and do
 // something that only a pickle does. If a limit ends the run before that, the scan reports
-// it.
-func (o *opened) isPickle() bool {
+// it; the error is that of a read.
+func (o *opened) isPickle() (bool, error) {
 	is, err := polyglot.Pickle(o.account, o.r, o.s.size)
-	return is || err != nil
+	if wire.ClassOf(err) == wire.Limit {
+		return true, nil
+	}
+	return is, err
 }
 
 // close closes what was opened; the account stays, for pickles.
