@@ -1,6 +1,10 @@
 package vm
 
-import "github.com/anamnesis-go/anamnesis/limits"
+import (
+	"strings"
+
+	"github.com/anamnesis-go/anamnesis/limits"
+)
 
 // The rules of scikit-learn's gradient boosting, whose compiled code follows nodes and writes a
 // column for each tree of a stage: sklearn/ensemble/_gradient_boosting.pyx and
@@ -25,7 +29,7 @@ func (m *machine) isNumber(r ref, want int64) bool {
 
 // checkStages checks that every tree of gradient boosting is one of the same features, and that
 // each stage has a tree for each column that the first prediction has.
-func (m *machine) checkStages(_ *class, target, state ref) bool {
+func (m *machine) checkStages(c *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -40,6 +44,11 @@ func (m *machine) checkStages(_ *class, target, state ref) bool {
 	}
 	v, _ := m.view(stages)
 	if m.g.kind(v.data) != KindList || int64(m.g.node(v.data).n) != dims[0]*dims[1] {
+		return false
+	}
+	// A regressor has one column, whatever its loss and its first prediction say.
+	classifies := strings.HasSuffix(c.names[0], "Classifier")
+	if !classifies && (dims[1] != 1 || m.instanceOf(m.valueAt(state, "init_")) == dummyClassifier) || classifies && m.instanceOf(m.valueAt(state, "init_")) == dummyRegressor {
 		return false
 	}
 	return m.beginsWith(state, dims[1]) && m.all(v.data, func(one ref) bool {

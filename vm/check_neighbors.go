@@ -109,6 +109,9 @@ func (m *machine) checkNeighbors(_ *class, target, state ref) bool {
 	if at("_fit_X") == refAbsent {
 		return m.unfitted(state, "_tree", "_fit_method", "_y", "n_samples_fit_")
 	}
+	if !m.isPlainMetric(at("effective_metric_params_")) {
+		return false
+	}
 	points, columns, ok := m.matrix(at("_fit_X"), "f4/f8")
 	features, stated := m.g.int64(at("n_features_in_"))
 	samples, counted := m.g.int64(at("n_samples_fit_"))
@@ -127,4 +130,25 @@ func (m *machine) checkNeighbors(_ *class, target, state ref) bool {
 	labels, ok := m.length(at("_y"))
 	classes, known := m.lengthOf(at("classes_"), 1)
 	return ok && known && labels == points && m.integers(at("_y"), func(i int64) bool { return i >= 0 && i < classes })
+}
+
+// isPlainMetric reports whether the arguments of a metric are at most the exponent of Minkowski's:
+// compiled code reads arrays among them, such as norms of the points, for as many points as there are.
+func (m *machine) isPlainMetric(params ref) bool {
+	if params == refAbsent || params == refNone {
+		return true
+	}
+	n := m.g.node(params)
+	if m.g.kind(params) != KindDict || n.n > 2 {
+		return false
+	}
+	for i := range n.n {
+		m.cost++
+		key, value := m.word(m.g.elem(n.a+2*i)), m.g.elem(n.a+2*i+1)
+		kind := m.keyForm(value).kind
+		if !(key == "p" && (kind == keyInt || kind == keyFloat) || key == "w" && value == refNone) {
+			return false
+		}
+	}
+	return true
 }

@@ -14,7 +14,7 @@ import warnings
 
 import joblib
 import numpy as np
-from sklearn.cluster import KMeans
+from sklearn.cluster import Birch, KMeans
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, HistGradientBoostingClassifier, HistGradientBoostingRegressor, VotingRegressor
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.isotonic import IsotonicRegression
@@ -22,7 +22,7 @@ from sklearn.linear_model import RidgeClassifier, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import BallTree, KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import MultiLabelBinarizer, FunctionTransformer, KBinsDiscretizer, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier
 
@@ -161,6 +161,12 @@ def wrong():
     yield "stages-prior", boosted(lambda v: v.init_, class_prior_=np.ones(1))
     yield "stages-loss", boosted(_loss=GradientBoostingClassifier(n_estimators=1).fit(X, y)._loss)
     yield "stages-constant", changed(GradientBoostingRegressor(n_estimators=1).fit(X, y), init_=SVR().fit(X, y))
+    many = GradientBoostingClassifier(n_estimators=1, max_depth=1).fit(X, y)
+    yield "stages-classifier", changed(GradientBoostingRegressor(n_estimators=1, max_depth=1).fit(X, y), estimators_=many.estimators_, _loss=many._loss, init_=many.init_)
+    for name, params in {"norms": {"Y_norm_squared": np.zeros(1)}, "inverse": {"VI": np.eye(1)}, "exponent": {"p": np.zeros(1)}, "weights": {"p": 3, "w": np.ones(1)}}.items():
+        yield "neighbors-" + name, changed(KNeighborsClassifier(1).fit(X, y), effective_metric_params_=params)
+    yield "labels", changed(MultiLabelBinarizer().fit([["a", "b"]]), _cached_dict={"a": 1 << 31, "b": 1})
+    yield "norms", changed(Birch(n_clusters=None).fit(X), _subcluster_norms=np.zeros(1), root_=None, dummy_leaf_=None)
     yield "histograms-feature", histogram(feature_idx=1 << 40)
     yield "histograms-other", histogram(feature_idx=1)
     yield "histograms-child", histogram(left=1 << 20)

@@ -25,15 +25,17 @@ func (w Weight) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{w.Name, w.Scheme, append([]int64{}, w.Shape...), w.Tensors})
 }
 
-// weights adds the weights. A model whose quantization no scheme explains has none: its tensors
-// are shown as they are stored.
+// weights adds the weights. A model has none if no scheme explains its quantization, or if the
+// account does not pay for the plan of so many tensors: they are shown as they are stored.
 func (r *Report) weights(b *limits.Budget, m tensor.Model) error {
 	if !quant.Any(m) {
 		return nil
 	}
-	bound, err := quant.Plan(b, m, quant.Options{})
+	account := b.Probe() // what the plan needs is given back
+	defer account.Close()
+	bound, err := quant.Plan(account, m, quant.Options{})
 	if err != nil {
-		return onlyLimits(err)
+		return b.Context().Err()
 	}
 	index := map[string]int{}
 	if err := b.Items(int64(len(bound.Weights))); err != nil {
@@ -71,23 +73,17 @@ func (r *Report) weights(b *limits.Budget, m tensor.Model) error {
 	return nil
 }
 
-// onlyLimits returns an error of the account or of this program, and nil for one about the file.
-func onlyLimits(err error) error {
-	if c := wire.ClassOf(err); c == wire.Limit || c == wire.Internal {
-		return err
-	}
-	return nil
-}
-
 // maxConfig bounds the configuration that is shown.
 const maxConfig = 1 << 20
 
-// config adds what config.json states about the architecture. One that cannot be read is not
-// shown: the gate judges it.
+// config adds what config.json states about the architecture. One that cannot be read, or that the
+// account does not pay for, is not shown: the gate judges it.
 func (r *Report) config(b *limits.Budget, m tensor.Model) error {
-	top, err := jsontree.Read(b, m.Configs(), "config.json", maxConfig)
+	account := b.Probe()
+	defer account.Close()
+	top, err := jsontree.Read(account, m.Configs(), "config.json", maxConfig)
 	if err != nil {
-		return onlyLimits(err)
+		return b.Context().Err()
 	}
 	for _, v := range []jsontree.Value{top, top.Get("text_config")} {
 		for member := range v.Members() {

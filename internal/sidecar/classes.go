@@ -168,15 +168,47 @@ func (w *walk) keras(f *frame) (err error) {
 	} else if module.text == "" && !kerasNames()[class.text] {
 		err = cmp.Or(err, w.once(CodeUnexplained, tensor.Warning, where, class.off, "Keras 2 and 3 have no class "+where+", and no module says where it is from: it is what the program that loads the model has under this name"))
 	}
+	name, function := class.text, false
+	if fn := f.kept["config"]; name == "function" && fn.text != "" {
+		name, function = fn.text, true
+	}
+	if why := kerasReaches(module.text, name, function); why != "" {
+		err = cmp.Or(err, w.report("sidecar.keras-module", tensor.Danger, wire.Quote(name), class.off, why))
+	}
 	if module.text == "" || inModules(kerasModules, module.text) {
 		return err
 	}
-	name := class.text
-	if fn := f.kept["config"]; name == "function" && fn.text != "" {
-		name = fn.text
-	}
 	return cmp.Or(err, w.report("sidecar.keras-module", tensor.Danger, wire.Quote(name), module.off,
 		"Keras imports the module "+wire.Quote(module.text)+" for "+wire.Quote(name)+": no part of what builds layers of numbers"))
+}
+
+// kerasFunctions are the modules whose functions only compute, but for kerasBuilders.
+var kerasFunctions = []string{
+	"keras.activations", "keras.losses", "keras.metrics", "keras.initializers", "keras.regularizers", "keras.constraints",
+	"keras.src.activations.", "keras.src.losses.", "keras.src.metrics.", "keras.src.initializers.",
+}
+
+// kerasBuilders are functions of these modules that build what their argument describes.
+var kerasBuilders = map[string]bool{"get": true, "deserialize": true, "serialize": true}
+
+// kerasReaches returns what a name reaches beyond the classes of a module that is allowed, or "".
+// Keras follows the dots of a name, and calls functions with arguments of the file: a module of
+// classes has functions that load and save files.
+func kerasReaches(module, name string, function bool) string {
+	plain := func(r rune) bool {
+		return r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+	}
+	switch rest := strings.TrimLeftFunc(name, plain); {
+	case rest != "" && (module != "" || function):
+		return "Keras follows the dots of " + wire.Quote(name) + " to whatever they lead to"
+	case module == "" || name == "":
+		return ""
+	case function && !(kerasNames()[name] && !kerasBuilders[name] && inModules(kerasFunctions, module)):
+		return "Keras calls the function " + wire.Quote(name) + " of " + wire.Quote(module) + " with arguments of the file: it is none that only computes"
+	case !function && name[0] >= 'a' && !kerasNames()[name]:
+		return wire.Quote(name) + " of " + wire.Quote(module) + " is no class of Keras"
+	}
+	return ""
 }
 
 func inModules(list []string, name string) bool {
