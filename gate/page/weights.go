@@ -26,7 +26,7 @@ func (w Weight) MarshalJSON() ([]byte, error) {
 }
 
 // weights adds the weights. A model has none if no scheme explains its quantization, or if the
-// account does not pay for the plan of so many tensors: they are shown as they are stored.
+// account does not pay for the plan of its tensors: they are shown as they are stored.
 func (r *Report) weights(b *limits.Budget, m tensor.Model) error {
 	if !quant.Any(m) {
 		return nil

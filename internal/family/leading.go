@@ -42,10 +42,3 @@ func sharedCount(c *config) int64 {
 	}
 	return n * c.int("moe_intermediate_size")
 }
-
-// windowed adds the layers with an attention window by their kinds, if there is a window.
-func (k *keys) windowed() {
-	if k.c.int("sliding_window") > 0 {
-		windowKeys(k, 0)
-	}
-}

@@ -309,6 +309,9 @@ func (p *Place) replace(temp string) (replaced bool, err error) {
 	case !os.SameFile(now, p.found):
 		return false, p.refuse("it was replaced in the meantime")
 	}
+	if err := p.markReplaced(now); err != nil {
+		return false, err
+	}
 	if exchanging(p.dir, temp, p.name) != nil { // the file system cannot
 		return true, p.root.Rename(temp, p.name)
 	}

@@ -15,7 +15,7 @@ const marked = ".amn-mark"
 const markFormat = "amn.mark/1 "
 
 // maxMark bounds a mark.
-const maxMark = 128
+const maxMark = 256
 
 // Mark returns the name of the mark of an output. It says which file or folder has the temporary
 // name, and is written before anything else is: what has that name and is not empty was left by a
@@ -51,6 +51,29 @@ func (p *Place) forgetMark() {
 	}
 }
 
+// markReplaced notes in the mark what is about to lose its name to the file that was written: a run
+// that is killed before it removes the replaced file leaves it under the temporary name.
+func (p *Place) markReplaced(info fs.FileInfo) error {
+	if p.mine == nil {
+		return nil
+	}
+	now, err := p.mine.Stat()
+	if err == nil {
+		_, err = p.mine.WriteAt([]byte(markOf(info)), now.Size())
+	}
+	return err
+}
+
+// isMarked reports whether a line of a mark is about a file or folder.
+func isMarked(text string, info fs.FileInfo) bool {
+	for line := range strings.Lines(text) {
+		if line == markOf(info) {
+			return true
+		}
+	}
+	return false
+}
+
 func markOf(info fs.FileInfo) string { return markFormat + identityOf(info) + "\n" }
 
 // openMark opens a mark that an earlier run left. Anything else under its name is refused.
@@ -78,7 +101,7 @@ func (p *Place) checkMarked(temp string, info fs.FileInfo) error {
 		var text string
 		text, err = readMark(f)
 		f.Close()
-		if err == nil && text == markOf(info) {
+		if err == nil && isMarked(text, info) {
 			return nil
 		}
 	}
@@ -145,7 +168,7 @@ func (p *Place) unmark(info fs.FileInfo) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil || !os.SameFile(was, now) || text != markOf(info) {
+	if err != nil || !os.SameFile(was, now) || !strings.HasPrefix(text, markOf(info)) {
 		return err // of another run, which began meanwhile
 	}
 	return p.root.Remove(Mark(p.name))
