@@ -167,6 +167,23 @@ def forms():
     yield "matmul-zeros", of([helper.make_node("MatMulNBits", ["a", "b", "bs", "bs"], ["y"], domain="com.microsoft", K=32, N=4, bits=4, block_size=16)], [b, bs], inputs=[a])
     i = raw("i", TensorProto.INT64, (1,), np.zeros(1, np.int64))
     yield "gather-axis", of([helper.make_node("GatherBlockQuantized", ["q", "i", "qs"], ["y"], domain="com.microsoft", gather_axis=1, quantize_axis=0, block_size=16)], [codes(rng, "q", "INT4", (16, 4)), i, scales(rng, "qs", "F32", (1, 4))])
+    def gathered(q, qs, *zeros, **more):
+        names = [t.name for t in (q, qs, *zeros)]
+        node = helper.make_node("GatherBlockQuantized", [names[0], "i", *names[1:]], ["y"], domain="com.microsoft", **({"gather_axis": 0, "quantize_axis": 1, "block_size": 16, "bits": 4} | more))
+        return of([node], [q, i, qs, *zeros])
+
+    q8, q4, qs = codes(rng, "q", "UINT8", (4, 16)), codes(rng, "q", "INT8", (4, 16)), scales(rng, "qs", "F32", (4, 2))
+    yield "gather-bits", gathered(q8, qs, bits=5)
+    yield "gather-type", gathered(q4, qs)
+    yield "gather-scales", gathered(q8, scales(rng, "qs", "F32", (4, 3)))
+    yield "gather-zeros", gathered(q8, qs, codes(rng, "qz", "UINT8", (4, 3)))
+    yield "matmul-scales", of([helper.make_node("MatMulNBits", ["a", "b", "bs"], ["y"], domain="com.microsoft", K=32, N=4, bits=4, block_size=16)], [b, scales(rng, "bs", "F32", (4, 3))], inputs=[a])
+    yield "zeros-shape", of([dequantize()], [w, s, codes(rng, "w_zero_point", "INT8", (3,))])
+    yield "scales-type", of([dequantize()], [w, raw("w_scale", TensorProto.DOUBLE, (5,), np.ones(5)), z])
+    yield "codes-type", of([helper.make_node("DequantizeLinear", ["w_quantized", "w_scale"], ["y"], axis=1)], [raw("w_quantized", TensorProto.INT64, (3, 5), np.ones((3, 5), np.int64)), s])
+    yield "codes-32-zeros", of([dequantize()], [codes(rng, "w_quantized", "INT32", (3, 5)), s, codes(rng, "w_zero_point", "INT32", (5,))])
+    texts = TensorProto(name="w_scale", data_type=TensorProto.STRING, dims=(5,), string_data=[b"1"] * 5)
+    yield "scales-texts", of([dequantize()], [w, texts, z])
     yield "integer", of([helper.make_node("MatMulInteger", ["x", "w_quantized", "", "w_zero_point"], ["y"])], [w, z], inputs=[helper.make_tensor_value_info("x", TensorProto.UINT8, [1, 3])])
 
 

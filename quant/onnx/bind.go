@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -129,11 +130,30 @@ func (w *binding) linear() error {
 		if err := w.whole(w.zeros, &w.f.ZeroFields); err != nil {
 			return err
 		}
+		if err := w.noneWide(); err != nil {
+			return err
+		}
 	}
 	if err := w.along(w.q.Axis, w.q.Block); err != nil {
 		return err
 	}
 	w.f.RowCodes, w.f.Zeros = w.f.Cols, w.f.Scales
+	return nil
+}
+
+// noneWide refuses zero points of 32 bits that are not 0: ONNX Runtime subtracts them in 32 bits, which
+// may overflow, and ONNX's own reference does not.
+func (w *binding) noneWide() error {
+	if w.zeros.DType != tensor.I32 {
+		return nil
+	}
+	p, err := w.s.Small(w.zeros)
+	if err != nil {
+		return err
+	}
+	if len(bytes.Trim(p, "\x00")) > 0 {
+		return wire.ErrUnsupported.Errorf("zero points of 32 bits that are not 0, which readers subtract differently")
+	}
 	return nil
 }
 

@@ -41,6 +41,7 @@ var corpusSuites = []suite{
 	{"fuzz", "^(TestEachHostileFileEndsWithItsClassAndOffset|TestEachHonestFileIsReadWhole)$"},
 	{"gate", "^(TestRecipesOfTheGate|TestRecipesThatArriveAreRefusedByTheSameRule|TestReasonsNameRecipes|TestTheCorpusIsRefusedByRulesThatAreListed|TestFoldersWithALivePickleFail)$"},
 	{"quant", "^TestEachQuantizedModelOfTheTablesIsRefused$"},
+	{"quant/onnx", "^TestGraphsSayHowCodesAreRead$"},
 }
 
 func main() {
