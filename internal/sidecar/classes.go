@@ -205,7 +205,7 @@ func kerasReaches(module, name string, function bool) string {
 		return ""
 	case function && !(kerasNames()[name] && !kerasBuilders[name] && inModules(kerasFunctions, module)):
 		return "Keras calls the function " + wire.Quote(name) + " of " + wire.Quote(module) + " with arguments of the file: it is none that only computes"
-	case !function && name[0] >= 'a' && !kerasNames()[name]:
+	case !function && (name[0] < 'A' || name[0] > 'Z') && !kerasNames()[name]:
 		return wire.Quote(name) + " of " + wire.Quote(module) + " is not a class of Keras"
 	}
 	return ""

@@ -84,6 +84,7 @@ func TestTextsThatAskForMoreThanText(t *testing.T) {
 		{"config.json", `{"module": "keras", "class_name": "layers.TorchModuleWrapper", "config": {}}`, "sidecar.keras-module"},
 		{"config.json", `{"module": "keras.models", "class_name": "function", "config": "load_model", "registered_name": null}`, "sidecar.keras-module"},
 		{"config.json", `{"module": "keras.models", "class_name": "load_model", "config": {}}`, "sidecar.keras-module"},
+		{"config.json", `{"module": "keras.src.models.cloning", "class_name": "_clone_sequential_model", "config": {}}`, "sidecar.keras-module"},
 		{"config.json", `{"module": "keras.activations", "class_name": "function", "config": "deserialize"}`, "sidecar.keras-module"},
 		{"config.json", `{"module": "keras.activations", "class_name": "function", "config": "relu"}`, ""},
 		{"config.json", `{"module": "keras.src.ops.numpy", "class_name": "Add", "config": {}}`, ""},

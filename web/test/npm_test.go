@@ -85,8 +85,37 @@ globals 0
 	if err != nil || string(got) != want {
 		t.Errorf("%v: %s, want %s", err, got, want)
 	}
+	readmeRuns(t, node, dir, at)
 	text, err := os.ReadFile(filepath.Join(at, "package.json"))
 	if err != nil || !strings.Contains(string(text), `"version": "1.2.3"`) {
 		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// readmeRuns runs the program that the package's README shows, on a model of that name.
+func readmeRuns(t *testing.T, node, dir, at string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(at, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(text), "```js\n")
+	program, _, closed := strings.Cut(after, "```")
+	if !found || !closed {
+		t.Fatal("the README shows no program")
+	}
+	model, err := os.ReadFile(demo + "model.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"shown.mjs": []byte(program), "model.safetensors": model} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(node, "shown.mjs")
+	cmd.Dir = dir
+	if got, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(got), "layers.0.attn.in_proj_bias F32 [ 48 ]") {
+		t.Errorf("the program of the README: %v: %s", err, got)
 	}
 }
