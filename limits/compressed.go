@@ -13,7 +13,7 @@ type Compressed struct {
 
 const (
 	// bytesOfStep are the bytes that an inflater makes in the time of a step.
-	bytesOfStep = 64
+	bytesOfStep = 28
 	// excessSlack is more than a decoder reads ahead.
 	excessSlack = 64 << 10
 	// excessSteps are the steps of a byte from which nothing came.

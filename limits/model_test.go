@@ -11,7 +11,7 @@ import (
 )
 
 // What a decoder reads and makes costs what the document of [limits.Compressed] says: a step for
-// 64 bytes made, and two for each byte by which it read more than it made, beyond 64 KiB.
+// 28 bytes made, and two for each byte by which it read more than it made, beyond 64 KiB.
 func TestACompressedStreamCostsWhatItsModelSays(t *testing.T) {
 	const batch = 4096 // what is made is paid in parts of this many bytes
 	random := rand.New(rand.NewPCG(36, 1))
@@ -34,7 +34,7 @@ func TestACompressedStreamCostsWhatItsModelSays(t *testing.T) {
 			}
 		}
 		steps := limitstest.Used(b, limits.StepCount)
-		if low, high := made/64-batch/64-60, made/64; steps-2*most < low || steps-2*most > high {
+		if low, high := made/28-batch/28-60, made/28; steps-2*most < low || steps-2*most > high {
 			t.Fatalf("read %d, made %d, at most %d more: %d steps, without the excess from %d to %d", read, made, most, steps, low, high)
 		}
 	}

@@ -11,9 +11,10 @@ import (
 // with the parsers.
 var (
 	quirks  = []string{"detect.polyglot", "gguf.gaps", "gguf.nul", "pth.tensors-only", "zip.store-hints"}
-	formats = []string{"gguf", "hdf5", "keras", "npy", "npz", "onnx", "pth", "safetensors"}
+	formats = []string{"dcp", "ggml", "gguf", "hdf5", "keras", "npy", "npz", "onnx", "pth", "safetensors", "tflite"}
 
 	findings = []string{
+		"dcp.optimizer",
 		"detect.choice", "detect.name", "detect.polyglot",
 		"gguf.alignment", "gguf.big-endian", "gguf.charsmap", "gguf.epsilon", "gguf.expert-count", "gguf.gaps",
 		"gguf.key-kind", "gguf.key-text", "gguf.last-padding", "gguf.layer-count", "gguf.name-long",
@@ -26,9 +27,10 @@ var (
 		"npy.bf16-void", "npy.f8-e5m2", "npy.long-header", "npy.native-order", "npy.python2", "npy.type-lost",
 		"npy.type-unknown",
 		"npz.case", "npz.comment", "npz.member",
-		"onnx.compiled", "onnx.domain", "onnx.expression", "onnx.external-path", "onnx.python",
+		"onnx.compiled", "onnx.domain", "onnx.expression", "onnx.external-path", "onnx.loop", "onnx.python",
 		"pickle.nested", "pickle.py2-bytes",
 		"pth.alignment", "pth.extra-member", "pth.index-extra", "pth.index-size", "pth.name-collision", "pth.not-understood",
+		"pth.script-class", "pth.script-member", "pth.script-operator", "pth.script-runs", "pth.script-setstate", "pth.script-syntax",
 		"safetensors.alias-dangling", "safetensors.dtype-unknown", "safetensors.index-extra",
 		"safetensors.index-size",
 		"scan.findings", "sidecar.auto-map", "sidecar.code", "sidecar.count", "sidecar.expression", "sidecar.handler", "sidecar.import", "sidecar.index-path", "sidecar.keras-code", "sidecar.keras-file", "sidecar.keras-module",
@@ -36,6 +38,7 @@ var (
 		"sidecar.syntax", "sidecar.target", "sidecar.tensorflow", "sidecar.tokenizer", "sidecar.trust-remote-code", "sidecar.unexplained", "sidecar.yaml-tag",
 		"template.attr", "template.call", "template.computed", "template.dunder", "template.global", "template.growth", "template.import",
 		"template.method", "template.size", "template.syntax",
+		"tflite.loop", "tflite.operator",
 	}
 )
 

@@ -7,7 +7,7 @@ var profiles = [...]struct {
 }{
 	{"server", Policy{}},
 	{"strict", Policy{
-		RefuseFormats:        []string{"pth"},
+		RefuseFormats:        []string{"dcp", "pth"},
 		RefuseFindings:       []string{"*"},
 		RefuseUnknownMembers: true,
 	}},

@@ -66,6 +66,30 @@ func TestAStreamIsHeldToTheRatioWhileItIsRead(t *testing.T) {
 	}
 }
 
+// A stream that inflates too much passes while all are below the grace. A member beyond it, whose own
+// ratio is allowed, is refused for the ratio of all; and one that makes the ratio of all exactly what is
+// allowed is not.
+func TestAMemberAfterAStreamIsHeldToTheRatioOfAll(t *testing.T) {
+	const grace, allowed = int64(limits.RatioGrace), int64(200)
+	for _, c := range []struct {
+		in, out int64
+		want    error
+	}{
+		{grace / 2 / allowed, grace / 2, nil}, // at the grace
+		{(grace/2 + allowed) / allowed, grace/2 + 1, limits.ErrLimit},
+		{grace/allowed - 1, grace/2 + allowed, limits.ErrLimit},
+		{(grace + allowed) / allowed * 2, grace + 200, nil},
+	} {
+		b := limits.Policy{MaxInflateRatio: allowed}.Budget(t.Context())
+		i := b.Inflation()
+		must(t, i.Add(1, grace/2))
+		if err := b.Inflate(c.in, c.out); !errors.Is(err, c.want) {
+			t.Errorf("%d bytes that inflate to %d: %v", c.in, c.out, err)
+		}
+		b.Close()
+	}
+}
+
 func TestPartsEndWithTheWhole(t *testing.T) {
 	b := limits.Policy{Timeout: time.Millisecond}.Budget(t.Context())
 	defer b.Close()

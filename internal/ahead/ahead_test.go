@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/anamnesis-go/anamnesis/internal/ahead"
 )
@@ -86,11 +87,11 @@ func TestEachPanicsInItsCaller(t *testing.T) {
 			ahead.Each(c.read, buffers(10), c.take)
 		}()
 	}
-	for range 100 { // close comes before the end of a goroutine
+	for range 5000 { // close comes before the end of a goroutine
 		if runtime.NumGoroutine() <= before {
 			return
 		}
-		runtime.Gosched()
+		time.Sleep(time.Millisecond)
 	}
 	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
@@ -21,8 +22,9 @@ type Decoder func(b *limits.Budget, r io.ReaderAt, size int64) (verify func(*lim
 
 // Refused gives each recipe of the format, of which there are at least least, to
 // the decoder, at once and one byte at a time: class, offset and axis of the
-// refusal are what the recipe says, and it comes from the depth that it says.
-func Refused(t *testing.T, format string, least int, decode Decoder) {
+// refusal are what the recipe says, and it comes from the depth that it says. The decoder takes
+// the recipes that gates names: others refuse them.
+func Refused(t *testing.T, format string, least int, decode Decoder, gates ...string) {
 	list := corpus.Hostile(format)
 	if len(list) < least {
 		t.Errorf("%d recipes", len(list))
@@ -31,7 +33,12 @@ func Refused(t *testing.T, format string, least int, decode Decoder) {
 		t.Run(r.Name, func(t *testing.T) {
 			data := r.Bytes()
 			for _, reader := range []io.ReaderAt{bytes.NewReader(data), Trickle(data)} {
-				refused(t, &r, format, refusal(t, &r, reader, decode))
+				err := refusal(t, &r, reader, decode)
+				if !slices.Contains(gates, r.Name) {
+					refused(t, &r, format, err)
+				} else if err != nil {
+					t.Errorf("refused by the decoder: %v", err)
+				}
 			}
 		})
 	}
@@ -76,6 +83,11 @@ func refused(t *testing.T, r *corpus.Recipe, format string, err error) {
 // there is none.
 func Account(t testing.TB, policy []byte) *limits.Budget {
 	t.Helper()
+	return limitstest.Open(t, policyOf(t, policy))
+}
+
+func policyOf(t testing.TB, policy []byte) limits.Policy {
+	t.Helper()
 	if policy == nil {
 		policy = []byte("{}")
 	}
@@ -83,7 +95,7 @@ func Account(t testing.TB, policy []byte) *limits.Budget {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return limitstest.Open(t, p)
+	return p
 }
 
 // Trickle is a reader that gives one byte at a time.
@@ -97,13 +109,14 @@ func (d Trickle) ReadAt(p []byte, off int64) (int, error) {
 	return copy(p[:min(len(p), 1)], d[off:]), nil
 }
 
-// maxPoints is how many charges or reads of a file are refused, one at a time.
-const maxPoints = 40
+// maxPoints is how many charges or reads of a file are refused, one at a time: all those of most files.
+// Of a format with many files fewer are.
+const maxPoints, someOfMany, many = 300, 40, 100
 
 // Accepted gives each honest file of the format, of which there are at least least, to the decoder:
 // at once and one byte at a time it is read whole, and charges what testdata/charges.txt says.
 // Where a charge is refused, that ends the reading as a limit, and where a read fails, its error does.
-// and an account of one step less than it takes is too small.
+// Each ends as testdata/verdicts.txt says after each change of one byte.
 func Accepted(t *testing.T, format string, least int, decode Decoder) {
 	list := corpus.Valid(format)
 	if len(list) < least {
@@ -113,12 +126,12 @@ func Accepted(t *testing.T, format string, least int, decode Decoder) {
 		if len(s.Data) > 64<<10 {
 			continue
 		}
+		var policy []byte
+		if s.Recipe != nil {
+			policy = s.Recipe.Policy
+		}
 		t.Run(s.Name, func(t *testing.T) {
 			ledger.Charges(t)
-			var policy []byte
-			if s.Recipe != nil {
-				policy = s.Recipe.Policy
-			}
 			read := func(r io.ReaderAt) error {
 				b := Account(t, policy)
 				verify, err := decode(b, r, int64(len(s.Data)))
@@ -132,31 +145,63 @@ func Accepted(t *testing.T, format string, least int, decode Decoder) {
 					t.Fatal(err)
 				}
 			}
-			each(func(n int) bool {
-				asked := 0
-				limitstest.Refuse(t, func(string, int64) bool { asked++; return asked == n })
-				err := read(bytes.NewReader(s.Data))
-				if asked >= n && !errors.Is(err, limits.ErrLimit) || asked < n && err != nil {
-					t.Errorf("charge %d of %d is refused: %v", n, asked, err)
-				}
-				return asked >= n
-			})
-			limitstest.Refuse(t, func(string, int64) bool { return false })
-			each(func(n int) bool {
-				r := failsAt{bytes.NewReader(s.Data), n, new(int)}
-				err := read(r)
-				if *r.reads >= n && !errors.Is(err, faulty.ErrDisk) || *r.reads < n && err != nil {
-					t.Errorf("read %d of %d fails: %v", n, *r.reads, err)
-				}
-				return *r.reads >= n
-			})
+			fail(t, s.Data, points(len(list)), read)
+		})
+		most := MostPlaces
+		if len(list) > many {
+			most /= 4
+		}
+		t.Run("damaged/"+s.Name, func(t *testing.T) {
+			Damaged(t, s.Data, most, func(data []byte) string { return ending(t, policyOf(t, policy), data, decode) })
 		})
 	}
 }
 
+// fail refuses each charge of a file, and lets each read fail.
+func fail(t *testing.T, data []byte, most int, read func(io.ReaderAt) error) {
+	t.Helper()
+	refuseEach(t, most, func() error { return read(bytes.NewReader(data)) })
+	each(most, func(n int) bool {
+		r := failsAt{bytes.NewReader(data), n, new(int)}
+		err := read(r)
+		if *r.reads >= n && !errors.Is(err, faulty.ErrDisk) || *r.reads < n && err != nil {
+			t.Errorf("read %d of %d fails: %v", n, *r.reads, err)
+		}
+		return *r.reads >= n
+	})
+}
+
+// EachCharge refuses the charges of what do does, one at a time: it must end as a limit each time, and
+// well when none is refused.
+func EachCharge(t *testing.T, do func() error) {
+	t.Helper()
+	refuseEach(t, maxPoints, do)
+}
+
+func refuseEach(t *testing.T, most int, do func() error) {
+	t.Helper()
+	each(most, func(n int) bool {
+		asked := 0
+		limitstest.Refuse(t, func(string, int64) bool { asked++; return asked == n })
+		err := do()
+		if asked >= n && !errors.Is(err, limits.ErrLimit) || asked < n && err != nil {
+			t.Errorf("charge %d of %d is refused: %v", n, asked, err)
+		}
+		return asked >= n
+	})
+	limitstest.Refuse(t, func(string, int64) bool { return false })
+}
+
+func points(files int) int {
+	if files > many {
+		return someOfMany
+	}
+	return maxPoints
+}
+
 // each calls do with 1, 2 and so on, until it reports that there is no such point.
-func each(do func(n int) bool) {
-	for n := 1; n <= maxPoints && do(n); n++ {
+func each(most int, do func(n int) bool) {
+	for n := 1; n <= most && do(n); n++ {
 	}
 }
 

@@ -146,6 +146,9 @@ func groups(dst []float32, src []byte, n, size int, decode func(y []float32, x [
 func u16(p []byte) uint16 { return binary.LittleEndian.Uint16(p) }
 func U32(p []byte) uint32 { return binary.LittleEndian.Uint32(p) }
 
+// U64 reads a number of eight bytes.
+func U64(p []byte) uint64 { return binary.LittleEndian.Uint64(p) }
+
 // half reads a float16.
 func half(p []byte) float32 { return asm.HalfToFloat(u16(p)) }
 

@@ -104,15 +104,22 @@ func (w *window) repeat(dist, n int) {
 	}
 	w.made += uint32(n)
 	w.full = min(w.full+n, len(w.buf))
-	for ; n > 0; n-- {
+	for n > 0 {
 		if from == len(w.buf) {
 			from = 0
 		}
 		if w.pos == len(w.buf) {
 			w.pos = 0
 		}
-		w.buf[w.pos] = w.buf[from]
-		w.pos, from = w.pos+1, from+1
+		begin := w.pos
+		if end := min(begin+n, len(w.buf)); from < begin {
+			for w.pos < end { // what was just made is repeated too: twice as much each time
+				w.pos += copy(w.buf[w.pos:end], w.buf[from:w.pos])
+			}
+		} else {
+			w.pos += copy(w.buf[begin:end], w.buf[from:])
+		}
+		n, from = n-(w.pos-begin), from+(w.pos-begin)
 	}
 }
 

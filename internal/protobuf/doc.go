@@ -4,7 +4,9 @@
 //
 // Format: Protocol Buffers, encoding, as of protobuf 7. The readers of Google's library
 // build messages in memory before anyone can look at them, merge repeated fields and
-// skip what they do not know; this one charges first and refuses both.
+// skip what they do not know; this one charges first and refuses both. It also refuses a tag
+// that is longer than it has to be, and a length of more than five bytes, since the readers
+// disagree about them.
 //
 // # Order
 //

@@ -2,6 +2,7 @@ package protobuf
 
 import (
 	"cmp"
+	"math/bits"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -49,7 +50,7 @@ func (r *Reader) Message(c *wire.Cursor, m *Message, h Hook) (seen uint64, err e
 			return 0, c.Fail(m.Name, err)
 		}
 		from := c.Off()
-		tag, err := r.varint(c)
+		tag, err := r.tag(c)
 		if err != nil {
 			return 0, err
 		}
@@ -87,7 +88,7 @@ func (r *Reader) field(c *wire.Cursor, m *Message, f Field, tag uint64, h Hook) 
 		}
 		return err
 	}
-	n, err := r.varint(c)
+	n, err := r.length(c)
 	if err != nil {
 		return err
 	}
@@ -171,6 +172,28 @@ func (r *Reader) scalar(c *wire.Cursor, k Kind) (uint64, error) {
 		return c.U64()
 	}
 	return r.varint(c)
+}
+
+// tag reads a field's number and wire type. Readers disagree about a tag in more bytes than it
+// takes: upb reads the field up to five bytes, protobuf in Python compares the bytes and skips the
+// field as one that it does not know.
+func (r *Reader) tag(c *wire.Cursor) (uint64, error) {
+	at := c.Off()
+	v, err := r.varint(c)
+	if n := c.Off() - at; err == nil && n > max(1, int64(bits.Len64(v)+6)/7) {
+		err = c.FailAt("", at, r.causes.Varint.Errorf("a tag in %d bytes, which is more than it takes", n))
+	}
+	return v, err
+}
+
+// length reads the size of what follows, in at most five bytes: upb takes no more.
+func (r *Reader) length(c *wire.Cursor) (uint64, error) {
+	at := c.Off()
+	v, err := r.varint(c)
+	if n := c.Off() - at; err == nil && n > maxLength {
+		err = c.FailAt("", at, r.causes.Varint.Errorf("a length in %d bytes, which are at most %d", n, maxLength))
+	}
+	return v, err
 }
 
 // varint reads a number of at most 64 bits, in at most ten bytes.

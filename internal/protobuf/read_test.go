@@ -62,6 +62,11 @@ func TestAMessageIsReadFieldByField(t *testing.T) {
 		{"a field in another encoding", "\x0a\x01\x01", "t.type at 1"},
 		{"packed numbers of three bytes", "\x2a\x03\x01\x02\x03", "t.type at 2"},
 		{"a number of 65 bits", "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", "t.varint at 1"},
+		{"a tag in two bytes", "\x88\x00\x01", "t.varint at 0"},
+		{"a tag in six bytes", "\x08\x01\x88\x80\x80\x80\x80\x00\x01", "t.varint at 2"},
+		{"a tag of two bytes that takes two", "\x80\x01\x01", "t.unknown at 0"},
+		{"a length in five bytes", "\x1a\x82\x80\x80\x80\x00hi", `3="hi"; end of 0`},
+		{"a length in six bytes", "\x1a\x82\x80\x80\x80\x80\x00hi", "t.varint at 1"},
 		{"a message that ends early", "\x22\x05\x08", "file.truncated at 2"},
 	} {
 		b := limits.Policy{}.Budget(t.Context())

@@ -31,6 +31,9 @@ type Message struct {
 	MaxText uint64      // how much of a text is given to the hook, 0 for the usual
 }
 
+// maxLength is the largest number of bytes of a varint that is a length.
+const maxLength = 5
+
 // maxText is the longest text that is given to hooks.
 const maxText = 1 << 10
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"fmt"
@@ -43,12 +44,7 @@ func TestTheCommandsOfTheGuidesRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "amn"), "./cli/amn")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	bin := program(t, root)
 	s, err := load(root)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +65,7 @@ func TestTheCommandsOfTheGuidesRun(t *testing.T) {
 				left++
 			}
 		}
-		if len(blocks) > 0 {
+		if len(blocks) > 0 && !tutorial(file) {
 			ran += len(blocks)
 			t.Run(file, func(t *testing.T) { runPage(t, root, bin, blocks) })
 		}
@@ -80,33 +76,68 @@ func TestTheCommandsOfTheGuidesRun(t *testing.T) {
 	}
 }
 
+// program builds amn and returns the folder that it is in.
+func program(t *testing.T, root string) string {
+	t.Helper()
+	bin := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "amn"), "./cli/amn")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return bin
+}
+
 // runPage runs the blocks of a page one after the other in one folder. A service that a
 // block starts goes on to the end of the page, at a port that is free.
 func runPage(t *testing.T, root, bin string, blocks []string) {
 	dir := t.TempDir()
 	prepare(t, root, bin, dir)
+	address := free(t)
+	script := "set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
+	for _, block := range blocks {
+		script += started(block, address)
+	}
+	out, err := bash(t, bin, dir, script)
+	if err != nil {
+		log, _ := os.ReadFile(filepath.Join(dir, "serve.log"))
+		t.Errorf("%v\n%s\n%s\nof\n%s", err, tail(out), tail(string(log)), script)
+	}
+}
+
+// free returns an address that no program listens at.
+func free(t *testing.T) string {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
-	listener.Close()
-	script := "set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
-	for _, block := range blocks {
-		for line := range strings.Lines(block) {
-			line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "localhost:8080", address)
-			switch at := regexp.MustCompile(`--listen (?:unix:)?(\S+)`).FindStringSubmatch(line); {
-			case strings.HasPrefix(line, "amn serve ") && at != nil:
-				ask := "http://" + at[1] + "/healthz"
-				if strings.Contains(line, "unix:") {
-					ask = "--unix-socket " + at[1] + " http://gate/healthz"
-				}
-				script += line + " >serve.log 2>&1 &\nfor i in $(seq 600); do curl -sf -o /dev/null " + ask + " && break; sleep 0.1; done\n"
-			default:
-				script += line + "\n"
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+var listens = regexp.MustCompile(`--listen (?:unix:)?(\S+)`)
+
+// started is a block of commands whose services run behind it, at an address that is free.
+func started(block, address string) string {
+	script := ""
+	for line := range strings.Lines(block) {
+		line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "localhost:8080", address)
+		if at := listens.FindStringSubmatch(line); strings.HasPrefix(line, "amn serve ") && at != nil {
+			ask := "http://" + at[1] + "/healthz"
+			if strings.Contains(line, "unix:") {
+				ask = "--unix-socket " + at[1] + " http://gate/healthz"
 			}
+			line += " >serve.log 2>&1 &\nfor i in $(seq 600); do curl -sf -o /dev/null " + ask + " && break; sleep 0.1; done"
 		}
+		script += line + "\n"
 	}
+	return script
+}
+
+// bash runs a script in a folder and returns what it prints.
+func bash(t *testing.T, bin, dir, script string) (string, error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	run := exec.CommandContext(ctx, "bash", "-c", script)
@@ -115,10 +146,8 @@ func runPage(t *testing.T, root, bin string, blocks []string) {
 	run.WaitDelay = 10 * time.Second
 	var out bytes.Buffer
 	run.Stdout, run.Stderr = &out, &out
-	if err := run.Run(); err != nil {
-		log, _ := os.ReadFile(filepath.Join(dir, "serve.log"))
-		t.Errorf("%v\n%s\n%s\nof\n%s", err, tail(out.String()), tail(string(log)), script)
-	}
+	err := run.Run()
+	return out.String(), err
 }
 
 func tail(s string) string { return s[max(0, len(s)-3000):] }
@@ -136,6 +165,7 @@ func prepare(t *testing.T, root, bin, dir string) {
 			t.Fatal(err)
 		}
 	}
+	unzip(t, filepath.Join(root, "corpus", "valid", "dcp", "plain.zip"), filepath.Join(dir, "checkpoint"))
 	for _, args := range [][]string{
 		{"amn", "dequantize", "llama-fp8", "-o", "llama"},
 		{"amn", "convert", "tiny.gguf", "--to", "gguf", "-o", "llama-bf16.gguf"},
@@ -150,6 +180,19 @@ func prepare(t *testing.T, root, bin, dir string) {
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatal(fmt.Sprint(args, ": ", err, ": ", string(out)))
 		}
+	}
+}
+
+// unzip unpacks an archive of the corpus.
+func unzip(t *testing.T, archive, dir string) {
+	t.Helper()
+	z, err := zip.OpenReader(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	if err := os.CopyFS(dir, z); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -3,7 +3,8 @@
 //
 //	go run ./internal/site OUT
 //
-// A page is one file: no script, no request, its style inside and allowed by its hash.
+// A page is one file that makes no request. Its style and its script are inside and allowed by
+// their digests; without the script a page lacks only the search and the buttons that copy.
 package main
 
 import (

@@ -1,17 +1,19 @@
 package main
 
 import (
+	"encoding/base64"
 	"fmt"
 	"html"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // A renderer converts the Markdown of these documents to HTML: headings, paragraphs, lists,
-// tables, code, and a line with an image for a drawing. Anything else is text; nothing in a
+// tables, code, and a line with an image for a picture. Anything else is text; nothing in a
 // document is taken for HTML.
 type renderer struct {
 	site  *site
@@ -38,7 +40,7 @@ func (r *renderer) render(text string) string {
 			r.table()
 		case item.MatchString(line):
 			r.list()
-		case drawing.MatchString(line):
+		case picture.MatchString(line):
 			r.draw(line)
 		case strings.Trim(line, "-") == "" && len(line) >= 3:
 			r.out.WriteString("<hr>\n")
@@ -52,7 +54,7 @@ func (r *renderer) render(text string) string {
 
 var (
 	item    = regexp.MustCompile(`^( *)([-*]|\d+\.) +`)
-	drawing = regexp.MustCompile(`^!\[([^\]]*)\]\(([\w./-]+\.svg)\)$`)
+	picture = regexp.MustCompile(`^!\[([^\]]*)\]\(([\w./-]+\.(?:svg|png))\)$`)
 	remark  = regexp.MustCompile(`(^|\s)\s*# `)
 	notSlug = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
@@ -61,9 +63,15 @@ func (r *renderer) heading(line string) {
 	text := strings.TrimLeft(line, "#")
 	level := len(line) - len(text)
 	text = strings.TrimSpace(text)
-	id := strings.ReplaceAll(notSlug.ReplaceAllString(strings.ToLower(text), ""), " ", "-")
+	slug := strings.ReplaceAll(notSlug.ReplaceAllString(strings.ToLower(text), ""), " ", "-")
+	id := slug
+	for n := 1; slices.Contains(r.page.anchors, id); n++ {
+		id = fmt.Sprintf("%s-%d", slug, n) // as GitHub names a second heading of the same words
+	}
 	r.page.anchors = append(r.page.anchors, id)
-	fmt.Fprintf(&r.out, "<h%d id=\"%s\">%s</h%d>\n", level, html.EscapeString(id), r.inline(text), level)
+	inner := r.inline(text)
+	r.page.headings = append(r.page.headings, heading{level: level, id: id, text: plain(inner)})
+	fmt.Fprintf(&r.out, "<h%d id=\"%s\">%s</h%d>\n", level, html.EscapeString(id), inner, level)
 	r.at++
 }
 
@@ -93,9 +101,14 @@ func (r *renderer) indented() {
 	r.code("", code)
 }
 
-// code writes lines of code: typed commands of a console stand out, comments of a shell are dim.
+// code writes lines of code: typed commands of a console are bold, comments of a shell are dim.
+// The page's script adds a button to commands that copies them.
 func (r *renderer) code(kind string, lines []string) {
-	r.out.WriteString("<pre tabindex=\"0\"><code>")
+	class := ""
+	if kind == "sh" || kind == "console" {
+		class = ` class="commands"`
+	}
+	r.out.WriteString("<pre" + class + " tabindex=\"0\"><code>")
 	for _, line := range lines {
 		text := html.EscapeString(line)
 		switch {
@@ -131,11 +144,14 @@ func (r *renderer) table() {
 		}
 		r.out.WriteString("<tr>")
 		for i, c := range row {
-			class := ""
+			class, tag := "", cell
 			if figures(rows[1:], i) {
 				class = ` class="figure"`
 			}
-			fmt.Fprintf(&r.out, "<%s%s>%s</%s>", cell, class, r.inline(c), cell)
+			if c == "" {
+				tag = "td" // a heading without a text is an error for screen readers
+			}
+			fmt.Fprintf(&r.out, "<%s%s>%s</%s>", tag, class, r.inline(c), tag)
 		}
 		r.out.WriteString("</tr>\n")
 	}
@@ -178,10 +194,6 @@ func (r *renderer) list() {
 		if m == nil || len(m[1]) < depth {
 			break
 		}
-		if len(m[1]) > depth {
-			r.list()
-			continue
-		}
 		text := []string{r.lines[r.at][len(m[0]):]}
 		for r.at++; r.at < len(r.lines); r.at++ {
 			next := r.lines[r.at]
@@ -190,7 +202,14 @@ func (r *renderer) list() {
 			}
 			text = append(text, strings.TrimSpace(next))
 		}
-		r.out.WriteString("<li>" + r.inline(strings.Join(text, "\n")) + "</li>\n")
+		r.out.WriteString("<li>" + r.inline(strings.Join(text, "\n")))
+		if r.at < len(r.lines) {
+			if m := item.FindStringSubmatch(r.lines[r.at]); m != nil && len(m[1]) > depth {
+				r.out.WriteString("\n")
+				r.list()
+			}
+		}
+		r.out.WriteString("</li>\n")
 		if r.at+1 < len(r.lines) && r.lines[r.at] == "" && item.MatchString(r.lines[r.at+1]) {
 			r.at++
 		}
@@ -198,22 +217,34 @@ func (r *renderer) list() {
 	r.out.WriteString("</" + tag + ">\n")
 }
 
-// draw embeds a drawing, with the colours of the page's style.
+// draw embeds a picture in the page: an SVG as markup, with the colours of the page's style, a
+// PNG as data.
 func (r *renderer) draw(line string) {
-	m := drawing.FindStringSubmatch(line)
+	m := picture.FindStringSubmatch(line)
 	data, err := os.ReadFile(filepath.Join(r.site.root, filepath.FromSlash(path.Join(path.Dir(r.page.file), m[2]))))
 	if err != nil {
 		r.page.links = append(r.page.links, m[2]) // which the test finds missing
 	}
-	_, svg, _ := strings.Cut(string(data), "<svg")
-	svg, _, _ = strings.Cut(svg, "<style")
-	_, rest, styled := strings.Cut(string(data), "</style>")
-	if styled {
-		svg += rest
-	}
-	r.out.WriteString("<svg role=\"img\" aria-label=\"" + html.EscapeString(m[1]) + "\"" + svg + "\n")
 	r.at++
+	if strings.HasSuffix(m[2], ".png") {
+		fmt.Fprintf(&r.out, "<p><img alt=\"%s\" src=\"data:image/png;base64,%s\"></p>\n", html.EscapeString(m[1]), base64.StdEncoding.EncodeToString(data))
+		return
+	}
+	_, svg, _ := strings.Cut(string(data), "<svg")
+	class := "terminal"
+	before, after, styled := strings.Cut(svg, "<style")
+	if styled {
+		_, after, _ = strings.Cut(after, "</style>")
+		svg, class = before+after, "drawing"
+	}
+	svg = svgRole.ReplaceAllString(svgTitle.ReplaceAllString(svg, ""), "$1")
+	fmt.Fprintf(&r.out, "<div class=\"wide\" tabindex=\"0\"><svg class=\"%s\" role=\"img\" aria-label=\"%s\"%s</div>\n", class, html.EscapeString(m[1]), strings.TrimSpace(svg))
 }
+
+var (
+	svgTitle = regexp.MustCompile(`<title>[^<]*</title>\n?`)
+	svgRole  = regexp.MustCompile(`^([^>]*) role="img"`)
+)
 
 func (r *renderer) paragraph() {
 	var text []string

@@ -42,7 +42,7 @@ func TestTheProgramsOfTheGuidesCompile(t *testing.T) {
 		}
 		for i, m := range goBlock.FindAllStringSubmatch(string(text), -1) {
 			name := fmt.Sprintf("p%d.go", len(replaced))
-			program := "package programs\n\n" + program(m[1], fmt.Sprintf("block%d", len(replaced)))
+			program := "package programs\n\n" + compiled(m[1], fmt.Sprintf("block%d", len(replaced)))
 			if err := os.WriteFile(filepath.Join(dir, name), fmt.Appendf(nil, "%s\n// block %d of %s\n", program, i, file), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -65,8 +65,8 @@ func TestTheProgramsOfTheGuidesCompile(t *testing.T) {
 	}
 }
 
-// program makes a function of a block, which uses all that the block declares.
-func program(block, name string) string {
+// compiled makes a function of a block, which uses all that the block declares.
+func compiled(block, name string) string {
 	block = strings.ReplaceAll(block, "\t...\n", "\t_, _ = body, err\n")
 	text := "func " + name + "(" + around + ") error {\n\t{\n" + block
 	for _, m := range declared.FindAllStringSubmatch(block, -1) {

@@ -42,15 +42,19 @@ func Replaced(was, now fs.FileInfo) bool {
 
 func bytes(n int64) string { return strconv.FormatInt(n, 10) + " bytes" }
 
+// allDigits is RFC 3339 with nine digits of a second: what keeps such a text pays the same whatever the
+// time is.
+const allDigits = "2006-01-02T15:04:05.000000000Z07:00"
+
 // Of returns what is compared of a file, as a text: its size and the times of its last change.
 // It is "" for a file without a time, whose content may be any.
 func Of(info fs.FileInfo) string {
 	if info.ModTime().IsZero() {
 		return ""
 	}
-	text := bytes(info.Size()) + ", written at " + info.ModTime().UTC().Format(time.RFC3339Nano)
+	text := bytes(info.Size()) + ", written at " + info.ModTime().UTC().Format(allDigits)
 	if c := changeTime(info); c != [2]int64{} {
-		text += ", changed at " + time.Unix(c[0], c[1]).UTC().Format(time.RFC3339Nano)
+		text += ", changed at " + time.Unix(c[0], c[1]).UTC().Format(allDigits)
 	}
 	return text
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
 func TestReadAtAsksOncePer64KiB(t *testing.T) {
@@ -123,5 +124,27 @@ func TestATextIsAtMost2GiB(t *testing.T) {
 	}
 	if _, err := strictjson.Read(b, strings.NewReader(""), 0, strictjson.MaxText+1); !errors.Is(err, wire.ErrUnsupported) {
 		t.Error(err)
+	}
+}
+
+// A text of whole pieces costs as many charges as one that is a byte shorter.
+func TestWholePiecesCostNoFurtherPiece(t *testing.T) {
+	charges := 0
+	limitstest.Watch(t, func(string, int64) { charges++ })
+	count := func(n int) int {
+		b := account(t, limits.Policy{})
+		charges = 0
+		if _, err := strictjson.Read(b, strings.NewReader(strings.Repeat("x", n)), 0, int64(n)); err != nil {
+			t.Fatal(err)
+		}
+		return charges
+	}
+	for _, pieces := range []int{1, 2, 3} {
+		if whole, less, more := count(pieces<<16), count(pieces<<16-1), count(pieces<<16+1); whole != less || more <= whole {
+			t.Errorf("%d pieces: %d charges, a byte less: %d, a byte more: %d", pieces, whole, less, more)
+		}
+	}
+	if none, one := count(0), count(1); none >= one {
+		t.Errorf("%d charges of nothing, %d of a byte", none, one)
 	}
 }

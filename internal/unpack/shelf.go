@@ -23,12 +23,12 @@ var (
 	gzips = shelf{
 		make(chan io.Reader, shelved),
 		func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
-		func(z io.Reader, s *source) error { return z.(*gzip.Reader).Reset(s) },
+		func(z io.Reader, s *source) error { return z.(*gzip.Reader).Reset(s.Reader) },
 	}
 	zlibs = shelf{
 		make(chan io.Reader, shelved),
 		func(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) },
-		func(z io.Reader, s *source) error { return z.(zlib.Resetter).Reset(s, nil) },
+		func(z io.Reader, s *source) error { return z.(zlib.Resetter).Reset(s.Reader, nil) },
 	}
 )
 
@@ -42,7 +42,7 @@ func (f *shelf) lend(s *source) (io.Reader, error) {
 		return &lent{z, f, s}, nil
 	default:
 	}
-	z, err := f.open(s)
+	z, err := f.open(s.Reader) // a bufio.Reader is read fastest
 	if err != nil {
 		return nil, err
 	}
@@ -57,13 +57,14 @@ type lent struct {
 	s    *source
 }
 
-// giveBack returns a decoder that is no longer read. Its source is cleared, so that the shelf keeps
-// no file open.
+// giveBack returns a decoder that is no longer read. Its source is cleared and its buffer reads
+// nothing, so that the shelf keeps no file open; the buffer stays with the decoder.
 func giveBack(z io.Reader) {
 	l, ok := z.(*lent)
 	if !ok || l.from == nil {
 		return
 	}
+	l.s.Reader.Reset(nil)
 	*l.s = source{}
 	select {
 	case l.from.kept <- l.Reader:

@@ -284,7 +284,7 @@ func (t *tarWalk) checkZeros(at, end int64) error {
 		if err := wire.ReadFull(t.r, p, at); err != nil {
 			return t.fail("", at, err)
 		}
-		if i := bytes.IndexFunc(p, func(c rune) bool { return c != 0 }); i >= 0 {
+		if i := wire.NonZero(p); i >= 0 {
 			return t.fail("", at+int64(i), wire.ErrGap.WithRule("tar.hole").Errorf("a nonzero byte after the end of the archive"))
 		}
 		at += int64(len(p))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 )
 
 // table is a map of one block of units and texts.
@@ -47,5 +48,29 @@ func TestNoTextLeadsOutOfAMapOfCharacters(t *testing.T) {
 			t.Errorf("%s: %q, %v", what, why, err)
 		}
 		b.Close()
+	}
+}
+
+// Each node that a text can lead to costs a step.
+func TestNodesOfAMapOfCharactersCostSteps(t *testing.T) {
+	sum := int64(0)
+	limitstest.Watch(t, func(axis string, n int64) {
+		if axis == "steps" {
+			sum += n
+		}
+	})
+	cost := func(units map[int]uint32) int64 {
+		b := limits.Policy{}.Budget(t.Context())
+		defer b.Close()
+		sum = 0
+		if why, err := wire.CharsMap(b, table(units, "\x00")); why != "" || err != nil {
+			t.Fatal(why, err)
+		}
+		return sum
+	}
+	node := func(c, base uint32) uint32 { return (c^base)<<10 | c }
+	none := cost(nil)
+	if one, two := cost(map[int]uint32{'a': node('a', 128)}), cost(map[int]uint32{'a': node('a', 128), 'b': node('b', 64)}); one != none+1 || two != none+2 {
+		t.Errorf("%d steps without a letter, %d with one, %d with two", none, one, two)
 	}
 }

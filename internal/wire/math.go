@@ -1,6 +1,9 @@
 package wire
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // MaxSize is the largest size or offset that a file may state: what an int64
 // offset can reach.
@@ -78,4 +81,18 @@ func Integer(v any) (int64, bool) {
 		return int64(v), v <= MaxSize
 	}
 	return 0, false
+}
+
+// NonZero returns the place of the first byte that is not zero, or -1.
+func NonZero(p []byte) int {
+	at := 0
+	for len(p)-at >= 8 && binary.LittleEndian.Uint64(p[at:]) == 0 {
+		at += 8
+	}
+	for ; at < len(p); at++ {
+		if p[at] != 0 {
+			return at
+		}
+	}
+	return -1
 }

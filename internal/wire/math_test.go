@@ -95,3 +95,21 @@ func TestIntegersOfAnyWidth(t *testing.T) {
 		}
 	}
 }
+
+func TestNonZero(t *testing.T) {
+	for n := range 40 {
+		p := make([]byte, n)
+		if at := wire.NonZero(p); at != -1 {
+			t.Errorf("%d zeros: %d", n, at)
+		}
+		for first := range n {
+			for last := first; last < n; last++ {
+				clear(p)
+				p[first], p[last] = 0x80, 1
+				if at := wire.NonZero(p); at != first {
+					t.Errorf("%x: %d", p, at)
+				}
+			}
+		}
+	}
+}

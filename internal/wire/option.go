@@ -21,6 +21,7 @@ const (
 	OptionKeep          Option = "convert.Options.Keep"
 	OptionMeta          Option = "convert.Options.Meta"
 	OptionRawNames      Option = "convert.GGUF.RawNames"
+	OptionTargetModel   Option = "convert/forms.LlamaCPP.Target"
 	OptionInclude       Option = "convert.Choices.Include"
 	OptionExclude       Option = "convert.Choices.Exclude"
 	OptionForce         Option = "force"
@@ -32,7 +33,7 @@ func Options() []Option {
 	return []Option{
 		OptionScheme, OptionGPTQZeros, OptionBlock, OptionFoldPreQuant, OptionIgnoreUnknown, OptionAs,
 		OptionTarget, OptionAsIs, OptionKeep,
-		OptionMeta, OptionRawNames, OptionInclude, OptionExclude, OptionForce, OptionResume,
+		OptionMeta, OptionRawNames, OptionTargetModel, OptionInclude, OptionExclude, OptionForce, OptionResume,
 	}
 }
 
