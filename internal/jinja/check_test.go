@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anamnesis-go/anamnesis/internal/corpustest"
 	"github.com/anamnesis-go/anamnesis/internal/jinja"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
@@ -286,6 +287,14 @@ func TestCheck(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}
+			corpustest.DamagedTexts(t, "template", tc.template, 40, func(template string) string {
+				var codes []string
+				for _, i := range check(t, template) {
+					codes = append(codes, i.Code)
+				}
+				slices.Sort(codes)
+				return strings.Join(slices.Compact(codes), ",")
+			})
 		})
 	}
 }

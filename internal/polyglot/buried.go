@@ -126,12 +126,15 @@ const maxImport = 2 * maxName
 // c or i before the first, or the instruction that imports what two texts name, behind an
 // operand that ends between its first bytes. Most texts have neither.
 func imports(p []byte) bool {
-	for from := 0; ; {
-		i := bytes.IndexByte(p[from:], '\n')
-		if i < 0 {
-			break
+	for from := 0; from < len(p); {
+		if p[from] != '\n' { // else an empty line, which some texts have many of
+			i := bytes.IndexByte(p[from:], '\n')
+			if i < 0 {
+				break
+			}
+			from += i
 		}
-		from += i + 1
+		from++
 		end := from
 		for end < len(p) && end-from < maxName && (p[end] >= 0x80 || inDotted[p[end]]) {
 			end++

@@ -209,7 +209,7 @@ func utf8Start(p []byte) bool { _, ok := validText(p); return ok && len(p) > 0 }
 
 // textStep is how many bytes of a text are looked at for a step: each for its character, and
 // for the lines of a pickle.
-const textStep = 32
+const textStep = 16
 
 // readText reads the file to its end, as far as it is UTF-8 without control characters.
 func (s *source) readText(b *limits.Budget) error {
@@ -240,13 +240,16 @@ func (s *source) readText(b *limits.Budget) error {
 	return nil
 }
 
+// inText are the control characters that a text may have, a bit each.
+const inText = 1<<'\t' | 1<<'\n' | 1<<'\v' | 1<<'\f' | 1<<'\r' | 1<<0x1b
+
 // validText reports whether p is UTF-8 without control characters, and how many bytes at
 // its end are part of a rune. Every format of models, even protobuf messages, needs
 // control characters.
 func validText(p []byte) (rest int, ok bool) {
 	for i := 0; i < len(p); {
 		if c := p[i]; c < utf8.RuneSelf {
-			if c < ' ' && strings.IndexByte("\t\n\v\f\r\x1b", c) < 0 || c == 0x7f {
+			if c < ' ' && inText>>c&1 == 0 || c == 0x7f {
 				return 0, false
 			}
 			i++

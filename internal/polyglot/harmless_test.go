@@ -1,9 +1,11 @@
 package polyglot_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/corpustest"
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
@@ -73,6 +75,13 @@ func TestHarmlessContentIsNamed(t *testing.T) {
 		if err != nil || got != c.want {
 			t.Errorf("%.40q: %q, want %q; %v", c.data, got, c.want, err)
 		}
+		corpustest.DamagedTexts(t, "content", c.data, 48, func(data string) string {
+			got, err := polyglot.Harmless(b, strings.NewReader(data), int64(len(data)))
+			if err != nil {
+				return corpustest.Ending(t, err)
+			}
+			return cmp.Or(strings.ReplaceAll(got, " ", "-"), "unknown")
+		})
 		if n := limitstest.Used(b, limits.Total); n != 0 {
 			t.Errorf("%.40q: %d bytes are still charged", c.data, n)
 		}
