@@ -111,7 +111,7 @@ func (m *machine) call(callee, args ref, isNew bool) error {
 	if done, err := m.callMember(id, callee, args, isNew); done || err != nil {
 		return err
 	}
-	taken := m.takes(rules[id].signature(isNew), args) && m.suits(id, callee, args)
+	taken := m.match.takes(rules[id].signature(isNew), args) && m.match.suits(id, callee, args)
 	if err := m.settle(); err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (m *machine) unpacked(callee, args ref, isNew bool) error {
 	if err := m.settle(); err != nil {
 		return err
 	}
-	if err := m.widen(int(n.n) + 1); err != nil {
+	if err := m.widen(&m.tmp, int(n.n)+1); err != nil {
 		return err
 	}
 	at := len(m.stack)
@@ -257,7 +257,7 @@ func (m *machine) opBuild() error {
 	case id == NoID || kind == KindSet || kind == KindBytes:
 		return m.misfit(target, "is given a state")
 	}
-	ok := m.givesState(id, target, state)
+	ok := m.match.givesState(id, target, state)
 	if err := m.settle(); err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func (m *machine) built(id ID, state ref) error {
 }
 
 // givesState reports whether the value takes the state, which it may get once.
-func (m *machine) givesState(id ID, target, state ref) bool {
+func (m *matcher) givesState(id ID, target, state ref) bool {
 	return id != NoID && m.g.state(target) == refAbsent && m.fits(rules[id].state, state, refAbsent) &&
 		(id != NumpyDType || m.dtypeFits(target, state)) && (id != NumpyReconstruct || m.isArrayState(state))
 }

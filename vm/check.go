@@ -6,51 +6,51 @@ import "strings"
 // mostly, because libraries follow indices and offsets without looking at them. It is
 // asked after the pattern: about the arguments of a call, target is then refAbsent, or
 // about the state of target.
-type check func(m *machine, c *class, target, with ref) bool
+type check func(m *matcher, c *class, target, with ref) bool
 
 // checks are the rules by the names that they have in a set.
 var checks = map[string]check{
-	"masked":     (*machine).checkMasked,
-	"generator":  (*machine).checkGenerator,
-	"zone":       (*machine).checkZone,
-	"alias":      (*machine).checkAlias,
-	"arrow":      (*machine).checkArrow,
-	"sparse":     (*machine).checkSparse,
-	"backed":     (*machine).checkBacked,
-	"masks":      (*machine).checkMasks,
-	"ends":       (*machine).checkEnds,
-	"points":     (*machine).checkPoints,
-	"sparray":    (*machine).checkSparseArray,
-	"index":      (*machine).checkIndex,
-	"unit":       (*machine).checkUnit,
-	"period":     (*machine).checkPeriod,
-	"block":      (*machine).checkBlock,
-	"manager":    (*machine).checkManager,
-	"frame":      (*machine).checkFrame,
-	"tree":       (*machine).checkTree,
-	"vocabulary": (*machine).checkVocabulary,
-	"onehot":     (*machine).checkOneHot,
-	"categories": (*machine).checkCategories,
-	"edges":      (*machine).checkEdges,
-	"treeof":     (*machine).checkTreeOf,
-	"centers":    (*machine).checkCenters,
-	"machine":    (*machine).checkMachine,
-	"isotonic":   (*machine).checkIsotonic,
-	"neighbors":  (*machine).checkNeighbors,
-	"distance":   (*machine).checkDistance,
-	"stages":     (*machine).checkStages,
-	"predictor":  (*machine).checkPredictor,
-	"predictors": (*machine).checkPredictors,
-	"bins":       (*machine).checkBins,
+	"masked":     (*matcher).checkMasked,
+	"generator":  (*matcher).checkGenerator,
+	"zone":       (*matcher).checkZone,
+	"alias":      (*matcher).checkAlias,
+	"arrow":      (*matcher).checkArrow,
+	"sparse":     (*matcher).checkSparse,
+	"backed":     (*matcher).checkBacked,
+	"masks":      (*matcher).checkMasks,
+	"ends":       (*matcher).checkEnds,
+	"points":     (*matcher).checkPoints,
+	"sparray":    (*matcher).checkSparseArray,
+	"index":      (*matcher).checkIndex,
+	"unit":       (*matcher).checkUnit,
+	"period":     (*matcher).checkPeriod,
+	"block":      (*matcher).checkBlock,
+	"manager":    (*matcher).checkManager,
+	"frame":      (*matcher).checkFrame,
+	"tree":       (*matcher).checkTree,
+	"vocabulary": (*matcher).checkVocabulary,
+	"onehot":     (*matcher).checkOneHot,
+	"categories": (*matcher).checkCategories,
+	"edges":      (*matcher).checkEdges,
+	"treeof":     (*matcher).checkTreeOf,
+	"centers":    (*matcher).checkCenters,
+	"machine":    (*matcher).checkMachine,
+	"isotonic":   (*matcher).checkIsotonic,
+	"neighbors":  (*matcher).checkNeighbors,
+	"distance":   (*matcher).checkDistance,
+	"stages":     (*matcher).checkStages,
+	"predictor":  (*matcher).checkPredictor,
+	"predictors": (*matcher).checkPredictors,
+	"bins":       (*matcher).checkBins,
 
-	"neighbortree": (*machine).checkNeighborTree,
-	"ratio":        (*machine).checkRatio,
-	"uuid":         (*machine).checkUUID,
-	"seeds":        (*machine).checkSeeds,
-	"interval":     (*machine).checkInterval,
-	"duration":     (*machine).checkDuration,
-	"lightgbm":     (*machine).checkBooster,
-	"ordinal":      (*machine).checkOrdinal,
+	"neighbortree": (*matcher).checkNeighborTree,
+	"ratio":        (*matcher).checkRatio,
+	"uuid":         (*matcher).checkUUID,
+	"seeds":        (*matcher).checkSeeds,
+	"interval":     (*matcher).checkInterval,
+	"duration":     (*matcher).checkDuration,
+	"lightgbm":     (*matcher).checkBooster,
+	"ordinal":      (*matcher).checkOrdinal,
 }
 
 // maxRatio bounds the digits of the parts of a fraction, which are brought to their lowest
@@ -70,7 +70,7 @@ func isPart(s string) bool {
 }
 
 // checkRatio compares what a fraction is made of with what fractions write.
-func (m *machine) checkRatio(_ *class, target, args ref) bool {
+func (m *matcher) checkRatio(_ *class, target, args ref) bool {
 	if target != refAbsent {
 		return true
 	}
@@ -94,7 +94,7 @@ func (m *machine) checkRatio(_ *class, target, args ref) bool {
 
 // checkMasked compares the bytes of a masked array and of its mask, which has a byte for
 // each number, with the shape.
-func (m *machine) checkMasked(_ *class, target, state ref) bool {
+func (m *matcher) checkMasked(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -124,7 +124,7 @@ func (m *machine) checkMasked(_ *class, target, state ref) bool {
 const maxMaskDepth = 8
 
 // maskSize returns the bytes of a mask for one element: one for each field.
-func (m *machine) maskSize(dtype ref, depth int) (uint64, bool) {
+func (m *matcher) maskSize(dtype ref, depth int) (uint64, bool) {
 	m.cost++
 	state := m.g.state(dtype)
 	if state == refAbsent || m.arg(state, dtypeFields) == refNone {
@@ -158,7 +158,7 @@ var generatorSizes = map[string]int64{"key": 624, "counter": 4, "buffer": 4, "st
 
 // checkGenerator compares the lengths of the arrays of a state with what the generator
 // has, and positions in them.
-func (m *machine) checkGenerator(_ *class, target, state ref) bool {
+func (m *matcher) checkGenerator(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -173,7 +173,7 @@ func (m *machine) checkGenerator(_ *class, target, state ref) bool {
 	return m.generatorState(state, philox) && m.generatorState(m.valueAt(state, "state"), philox)
 }
 
-func (m *machine) generatorState(dict ref, philox bool) bool {
+func (m *matcher) generatorState(dict ref, philox bool) bool {
 	if m.g.kind(dict) != KindDict {
 		return true // the numbers of PCG64
 	}
@@ -198,7 +198,7 @@ func (m *machine) generatorState(dict ref, philox bool) bool {
 }
 
 // hasLength reports whether an array has one dimension of this length.
-func (m *machine) hasLength(array ref, n int64) bool {
+func (m *matcher) hasLength(array ref, n int64) bool {
 	v, ok := m.view(array)
 	if !ok || m.g.node(v.shape).n != 1 {
 		return false
@@ -208,7 +208,7 @@ func (m *machine) hasLength(array ref, n int64) bool {
 }
 
 // valueAt returns the value of a key of a dict that a pattern has accepted, or refAbsent.
-func (m *machine) valueAt(dict ref, key string) ref {
+func (m *matcher) valueAt(dict ref, key string) ref {
 	n := m.g.node(dict)
 	for i := range n.n {
 		m.cost++
@@ -219,7 +219,7 @@ func (m *machine) valueAt(dict ref, key string) ref {
 	return refAbsent
 }
 
-func (m *machine) textAt(dict ref, key string) string {
+func (m *matcher) textAt(dict ref, key string) string {
 	if r := m.valueAt(dict, key); r != refAbsent && m.g.kind(r) == KindText {
 		return m.g.text(r)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // checkZone accepts the names of the zone database.
-func (m *machine) checkZone(_ *class, _, args ref) bool {
+func (m *matcher) checkZone(_ *class, _, args ref) bool {
 	name := m.g.text(m.arg(args, 0))
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-/"
 	return name != "" && len(name) <= 64 && strings.Trim(name, letters) == "" && name[0] != '/' && name[len(name)-1] != '/' &&
@@ -23,14 +23,14 @@ var arrowSizes = map[string]int64{
 	"string": -4, "large_string": -8, "binary": -4, "large_binary": -8,
 }
 
-func (m *machine) checkAlias(_ *class, _, args ref) bool {
+func (m *matcher) checkAlias(_ *class, _, args ref) bool {
 	_, ok := arrowSizes[m.g.text(m.arg(args, 0))]
 	return ok
 }
 
 // checkArrow compares the buffers of an array of PyArrow with its length: (type, length,
 // nulls, offset, buffers, children, dictionary).
-func (m *machine) checkArrow(_ *class, _, args ref) bool {
+func (m *matcher) checkArrow(_ *class, _, args ref) bool {
 	parts := m.arg(args, 0)
 	width := arrowSizes[m.g.text(m.arg(m.g.elem(m.g.node(m.arg(parts, 0)).a+objArgs), 0))]
 	length, _ := m.g.int64(m.arg(parts, 1))
@@ -67,7 +67,7 @@ func (m *machine) checkArrow(_ *class, _, args ref) bool {
 }
 
 // zeros counts the bits from one to another that are 0.
-func (m *machine) zeros(bitmap string, from, to int64) (n int64) {
+func (m *matcher) zeros(bitmap string, from, to int64) (n int64) {
 	m.cost += (to-from)/64 + 1
 	for i := from; i < to; i++ {
 		if i%8 == 0 && to-i >= 8 {
@@ -81,7 +81,7 @@ func (m *machine) zeros(bitmap string, from, to int64) (n int64) {
 }
 
 // buffer returns the bytes of a buffer; there may be none.
-func (m *machine) buffer(r ref) (string, bool) {
+func (m *matcher) buffer(r ref) (string, bool) {
 	if r == refNone {
 		return "", false
 	}
@@ -89,7 +89,7 @@ func (m *machine) buffer(r ref) (string, bool) {
 }
 
 // offsetsFit reports whether offsets of texts grow and stay inside of all texts.
-func (m *machine) offsetsFit(offsets, texts string, width, count int64) bool {
+func (m *matcher) offsetsFit(offsets, texts string, width, count int64) bool {
 	if count == 0 && offsets == "" {
 		return true
 	}

@@ -11,7 +11,7 @@ import (
 // sklearn/ensemble/_hist_gradient_boosting/_predictor.pyx.
 
 // instanceOf returns the first name of the class of an instance, or "".
-func (m *machine) instanceOf(r ref) string {
+func (m *matcher) instanceOf(r ref) string {
 	if r == refAbsent {
 		return ""
 	}
@@ -19,7 +19,7 @@ func (m *machine) instanceOf(r ref) string {
 }
 
 // isNumber reports whether an attribute is this integer.
-func (m *machine) isNumber(r ref, want int64) bool {
+func (m *matcher) isNumber(r ref, want int64) bool {
 	if r == refAbsent {
 		return false
 	}
@@ -29,7 +29,7 @@ func (m *machine) isNumber(r ref, want int64) bool {
 
 // checkStages checks that every tree of gradient boosting is one of the same features, and that
 // each stage has a tree for each column that the first prediction has.
-func (m *machine) checkStages(c *class, target, state ref) bool {
+func (m *matcher) checkStages(c *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -57,7 +57,7 @@ func (m *machine) checkStages(c *class, target, state ref) bool {
 }
 
 // beginsWith reports whether the first prediction of gradient boosting has this many columns.
-func (m *machine) beginsWith(state ref, columns int64) bool {
+func (m *matcher) beginsWith(state ref, columns int64) bool {
 	loss := m.instanceOf(m.valueAt(state, "_loss"))
 	if loss == "" || (loss == manyClasses) != (columns > 1) {
 		return false
@@ -88,7 +88,7 @@ func (m *machine) beginsWith(state ref, columns int64) bool {
 
 // checkPredictor checks that nodes are a tree in which every child comes after its parent, and
 // that sets of categories exist.
-func (m *machine) checkPredictor(_ *class, target, state ref) bool {
+func (m *matcher) checkPredictor(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -100,7 +100,7 @@ func (m *machine) checkPredictor(_ *class, target, state ref) bool {
 	}
 	n := int64(len(data) / histNode)
 	m.cost += n/8 + 1
-	seen, err := limits.Make[bool](&m.tmp, int(n)) // which nodes have a parent
+	seen, err := limits.Make[bool](m.tmp, int(n)) // which nodes have a parent
 	if err != nil {
 		m.broke = err
 		return false
@@ -134,7 +134,7 @@ func natural4(s string) int64 {
 }
 
 // histNodes returns the bytes of nodes that have the type of a TreePredictor's.
-func (m *machine) histNodes(nodes ref) (string, bool) {
+func (m *matcher) histNodes(nodes ref) (string, bool) {
 	if nodes == refAbsent {
 		return "", false
 	}
@@ -149,7 +149,7 @@ func (m *machine) histNodes(nodes ref) (string, bool) {
 
 // checkPredictors checks that all features of the trees of histogram gradient boosting exist, and
 // that those which a tree takes for categories have some.
-func (m *machine) checkPredictors(_ *class, target, state ref) bool {
+func (m *matcher) checkPredictors(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -177,7 +177,7 @@ func (m *machine) checkPredictors(_ *class, target, state ref) bool {
 
 // splitsOn reports whether nodes ask for features that there are, and for categories where sets
 // has a flag.
-func (m *machine) splitsOn(nodes ref, sets string) bool {
+func (m *matcher) splitsOn(nodes ref, sets string) bool {
 	data, ok := m.histNodes(nodes)
 	if !ok {
 		return false
@@ -196,7 +196,7 @@ func (m *machine) splitsOn(nodes ref, sets string) bool {
 }
 
 // checkBins checks that a mapper has the same features everywhere.
-func (m *machine) checkBins(_ *class, target, state ref) bool {
+func (m *matcher) checkBins(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}

@@ -15,13 +15,13 @@ import (
 const longestRange = 1 << 24
 
 // maySpan reports whether a pickle may describe n elements without storing them.
-func (m *machine) maySpan(n int64) bool {
-	return n >= 0 && n <= longestRange+64*int64(len(m.src))
+func (m *matcher) maySpan(n int64) bool {
+	return n >= 0 && n <= longestRange+64*int64(len(m.g.src))
 }
 
 // className returns what a call of one of the classes of sets gave, by the first name of the
 // class. It is "" for everything else, and for what was refused.
-func (m *machine) className(r ref) string {
+func (m *matcher) className(r ref) string {
 	if m.g.kind(r) != KindObject || m.g.node(r).flags&flagRefused != 0 {
 		return ""
 	}
@@ -32,10 +32,10 @@ func (m *machine) className(r ref) string {
 }
 
 // argsOf returns the arguments that made an object.
-func (m *machine) argsOf(r ref) ref { return m.g.elem(m.g.node(r).a + objArgs) }
+func (m *matcher) argsOf(r ref) ref { return m.g.elem(m.g.node(r).a + objArgs) }
 
 // inner0 returns the dict in the state (dict,) that Cython's classes get.
-func (m *machine) inner0(state ref) ref {
+func (m *matcher) inner0(state ref) ref {
 	if state != refAbsent && m.g.kind(state) == KindTuple && m.g.node(state).n == 1 {
 		return m.arg(state, 0)
 	}
@@ -43,7 +43,7 @@ func (m *machine) inner0(state ref) ref {
 }
 
 // attrOf returns an attribute in the state of an object, or refAbsent.
-func (m *machine) attrOf(r ref, name string) ref {
+func (m *matcher) attrOf(r ref, name string) ref {
 	state := m.inner0(m.g.state(r))
 	if state == refAbsent || m.g.kind(state) != KindDict {
 		return refAbsent
@@ -52,7 +52,7 @@ func (m *machine) attrOf(r ref, name string) ref {
 }
 
 // arrayDims returns the shape of a NumPy array.
-func (m *machine) arrayDims(r ref) ([]int64, bool) {
+func (m *matcher) arrayDims(r ref) ([]int64, bool) {
 	v, ok := m.view(r)
 	if !ok {
 		return nil, false
@@ -72,9 +72,9 @@ const (
 )
 
 // dims returns the shape of an array or an index of pandas, or of an array of NumPy.
-func (m *machine) dims(r ref) ([]int64, bool) { return m.dimsAt(r, dimsDepth) }
+func (m *matcher) dims(r ref) ([]int64, bool) { return m.dimsAt(r, dimsDepth) }
 
-func (m *machine) dimsAt(r ref, depth int) ([]int64, bool) {
+func (m *matcher) dimsAt(r ref, depth int) ([]int64, bool) {
 	if m.cost++; r == refAbsent || depth == 0 {
 		return nil, false
 	}
@@ -104,7 +104,7 @@ func (m *machine) dimsAt(r ref, depth int) ([]int64, bool) {
 }
 
 // lengthOf returns the length of what has one dimension.
-func (m *machine) lengthOf(r ref, depth int) (int64, bool) {
+func (m *matcher) lengthOf(r ref, depth int) (int64, bool) {
 	dims, ok := m.dimsAt(r, depth)
 	if !ok || len(dims) != 1 {
 		return 0, false
@@ -113,7 +113,7 @@ func (m *machine) lengthOf(r ref, depth int) (int64, bool) {
 }
 
 // arrowLength returns the length of an array of PyArrow, or of its chunks.
-func (m *machine) arrowLength(r ref) (int64, bool) {
+func (m *matcher) arrowLength(r ref) (int64, bool) {
 	data, other := m.attrOf(r, "_pa_array"), m.attrOf(r, "_data")
 	if (data == refAbsent) == (other == refAbsent) {
 		return 0, false
@@ -141,7 +141,7 @@ func (m *machine) arrowLength(r ref) (int64, bool) {
 
 // backed returns the class, the array and the type of a pandas array that is a NumPy array with a
 // type of its own.
-func (m *machine) backed(r ref) (class string, data, dtype ref, ok bool) {
+func (m *matcher) backed(r ref) (class string, data, dtype ref, ok bool) {
 	switch class = m.className(r); class {
 	case backedBy, periodBy:
 		class = m.g.global(m.arg(m.argsOf(r), 0)).class.names[0]
@@ -154,7 +154,7 @@ func (m *machine) backed(r ref) (class string, data, dtype ref, ok bool) {
 const backedClasses = "pandas.Categorical pandas.arrays.DatetimeArray pandas.arrays.TimedeltaArray pandas.arrays.PeriodArray pandas.arrays.StringArray pandas.arrays.NumpyExtensionArray"
 
 // backedState returns the array and the type in the state of such an array.
-func (m *machine) backedState(state ref) (data, dtype ref, ok bool) {
+func (m *matcher) backedState(state ref) (data, dtype ref, ok bool) {
 	state = m.inner0(state)
 	switch {
 	case state == refAbsent:
@@ -181,7 +181,7 @@ func (m *machine) backedState(state ref) (data, dtype ref, ok bool) {
 }
 
 // indexLength returns the length of an index by the arguments that made it.
-func (m *machine) indexLength(r ref, depth int) (int64, bool) {
+func (m *matcher) indexLength(r ref, depth int) (int64, bool) {
 	switch m.className(r) {
 	case "pandas.core.indexes.base._new_Index", "pandas.core.indexes.datetimes._new_DatetimeIndex",
 		"pandas.core.indexes.timedeltas._new_TimedeltaIndex", "pandas.core.indexes.interval._new_IntervalIndex":
@@ -190,7 +190,7 @@ func (m *machine) indexLength(r ref, depth int) (int64, bool) {
 	return 0, false
 }
 
-func (m *machine) madeLength(parts ref, depth int) (int64, bool) {
+func (m *matcher) madeLength(parts ref, depth int) (int64, bool) {
 	if data := m.valueAt(parts, "data"); data != refAbsent {
 		return m.lengthOf(data, depth)
 	}
@@ -208,7 +208,7 @@ func (m *machine) madeLength(parts ref, depth int) (int64, bool) {
 }
 
 // rangeOf returns the first number, the step and the length of a RangeIndex.
-func (m *machine) rangeOf(parts ref) (start, step, n int64, ok bool) {
+func (m *matcher) rangeOf(parts ref) (start, step, n int64, ok bool) {
 	number := func(name string, other int64) int64 {
 		r := m.valueAt(parts, name)
 		if r == refNone {
@@ -242,7 +242,7 @@ type column struct {
 }
 
 // column returns the numbers of an index, or of an array of NumPy or pandas.
-func (m *machine) column(r ref, depth int) (c column, ok bool) {
+func (m *matcher) column(r ref, depth int) (c column, ok bool) {
 	if m.cost++; r == refAbsent || depth == 0 {
 		return c, false
 	}
@@ -269,7 +269,7 @@ func (m *machine) column(r ref, depth int) (c column, ok bool) {
 	return column{n: n, int: func(i int64) int64 { return start + i*step }}, ok
 }
 
-func (m *machine) arrayColumn(r ref) (c column, ok bool) {
+func (m *matcher) arrayColumn(r ref) (c column, ok bool) {
 	v, ok := m.view(r)
 	if !ok || m.isBigEndian(v.dtype) || m.g.kind(v.data) != KindBytes {
 		return c, false

@@ -9,7 +9,7 @@ import (
 // in their states.
 
 // checkVocabulary checks that the column of every term is below the number of terms.
-func (m *machine) checkVocabulary(_ *class, target, state ref) bool {
+func (m *matcher) checkVocabulary(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -33,16 +33,25 @@ func (m *machine) checkVocabulary(_ *class, target, state ref) bool {
 
 // checkOneHot checks that an encoder has a column for each category, and none that are
 // dropped or joined.
-func (m *machine) checkOneHot(_ *class, target, state ref) bool {
+func (m *matcher) checkOneHot(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
-	columns := m.valueAt(state, "_n_features_outs")
-	if columns == refAbsent {
+	columns, lists := m.valueAt(state, "_n_features_outs"), m.valueAt(state, "categories_")
+	drops, joins := m.valueAt(state, "_drop_idx_after_grouping"), m.valueAt(state, "_infrequent_enabled")
+	if drops == refAbsent { // before 1.2
+		drops = m.valueAt(state, "drop_idx_")
+	}
+	if columns == refAbsent && lists == refAbsent {
 		return true
 	}
-	lists, drops, joins := m.valueAt(state, "categories_"), m.valueAt(state, "_drop_idx_after_grouping"), m.valueAt(state, "_infrequent_enabled")
-	if m.g.kind(columns) != KindList || lists == refAbsent || m.g.kind(lists) != KindList || drops != refNone || joins != refFalse {
+	if lists == refAbsent || m.g.kind(lists) != KindList || drops != refNone {
+		return false
+	}
+	if columns == refAbsent { // before 1.1, where the columns are those of the categories
+		return m.sortedLists(lists)
+	}
+	if m.g.kind(columns) != KindList || joins != refFalse {
 		return false
 	}
 	n, l := m.g.node(columns), m.g.node(lists)
@@ -63,7 +72,7 @@ func (m *machine) checkOneHot(_ *class, target, state ref) bool {
 }
 
 // checkCategories checks that categories ascend, because they are found by binary search.
-func (m *machine) checkCategories(_ *class, target, state ref) bool {
+func (m *matcher) checkCategories(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -72,7 +81,7 @@ func (m *machine) checkCategories(_ *class, target, state ref) bool {
 }
 
 // checkEdges checks that the edges of bins ascend.
-func (m *machine) checkEdges(_ *class, target, state ref) bool {
+func (m *matcher) checkEdges(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -86,7 +95,7 @@ func (m *machine) checkEdges(_ *class, target, state ref) bool {
 
 // sortedLists reports whether each of a list of arrays is of numbers that grow, or of
 // texts or objects, which scikit-learn finds by their hash.
-func (m *machine) sortedLists(lists ref) bool {
+func (m *matcher) sortedLists(lists ref) bool {
 	return m.g.kind(lists) == KindList && m.all(lists, func(r ref) bool {
 		v, ok := m.view(r)
 		if !ok {

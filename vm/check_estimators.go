@@ -7,7 +7,7 @@ import "strings"
 
 // matrix returns the rows and columns of an array of one of the types, such as "f4/f8", that
 // is stored row by row: scikit-learn's code takes no other.
-func (m *machine) matrix(r ref, types string) (rows, columns int64, ok bool) {
+func (m *matcher) matrix(r ref, types string) (rows, columns int64, ok bool) {
 	if r == refAbsent || !m.isArrayOf(r, arrayOfTypes[types]) {
 		return 0, 0, false
 	}
@@ -29,7 +29,7 @@ var arrayOfTypes = map[string]*pattern{
 }
 
 // isRowMajor reports whether an array is not stored by columns.
-func (m *machine) isRowMajor(r ref) bool {
+func (m *matcher) isRowMajor(r ref) bool {
 	if m.g.id(r) == NumpyFromBuffer {
 		return m.word(m.arg(m.argsOf(r), 3)) == "C"
 	}
@@ -45,7 +45,7 @@ func (m *machine) isRowMajor(r ref) bool {
 }
 
 // word returns a text, or "" for any other value.
-func (m *machine) word(r ref) string {
+func (m *matcher) word(r ref) string {
 	if r == refAbsent || m.g.kind(r) != KindText {
 		return ""
 	}
@@ -53,7 +53,7 @@ func (m *machine) word(r ref) string {
 }
 
 // vector returns the length of an array of one dimension, of one of the types.
-func (m *machine) vector(r ref, types string) (n int64, ok bool) {
+func (m *matcher) vector(r ref, types string) (n int64, ok bool) {
 	if r == refAbsent || !m.isArrayOf(r, arrayOfTypes[types]) {
 		return 0, false
 	}
@@ -62,7 +62,7 @@ func (m *machine) vector(r ref, types string) (n int64, ok bool) {
 
 // checkCenters checks that the centers of clusters have as many columns as the estimator has
 // features: sklearn/cluster/_k_means_lloyd.pyx multiplies them with the caller's rows.
-func (m *machine) checkCenters(_ *class, target, state ref) bool {
+func (m *matcher) checkCenters(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -86,7 +86,7 @@ const mostThreads = 1024
 
 // checkMachine compares the arrays of a support vector machine with each other, as libsvm
 // does not: sklearn/svm/src/libsvm/libsvm_helper.c.
-func (m *machine) checkMachine(c *class, target, state ref) bool {
+func (m *matcher) checkMachine(c *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -112,9 +112,12 @@ func (m *machine) checkMachine(c *class, target, state ref) bool {
 
 // isLikely reports whether a machine has the parts of probabilities that it says it has, and a
 // kernel of its own.
-func (m *machine) isLikely(state ref, pairs int64) bool {
-	want := int64(0)
-	if m.valueAt(state, "_effective_probability") != refFalse {
+func (m *matcher) isLikely(state ref, pairs int64) bool {
+	want, likely := int64(0), m.valueAt(state, "_effective_probability")
+	if likely == refAbsent { // before 1.8
+		likely = m.valueAt(state, "probability")
+	}
+	if likely != refFalse {
 		want = pairs
 	}
 	a, ok := m.vector(m.valueAt(state, "_probA"), "f8.1")
@@ -124,7 +127,7 @@ func (m *machine) isLikely(state ref, pairs int64) bool {
 
 // labelsFit reports whether a machine has a label and a weight for each class, and counts its
 // support vectors by class.
-func (m *machine) labelsFit(c *class, state ref, classes, vectors int64) bool {
+func (m *matcher) labelsFit(c *class, state ref, classes, vectors int64) bool {
 	if strings.HasSuffix(c.names[0], "SVR") || strings.HasSuffix(c.names[0], "OneClassSVM") { // they have two classes, and count none
 		return classes == 2
 	}
@@ -141,7 +144,7 @@ func (m *machine) labelsFit(c *class, state ref, classes, vectors int64) bool {
 }
 
 // unfitted reports whether a state has none of these attributes.
-func (m *machine) unfitted(state ref, names ...string) bool {
+func (m *matcher) unfitted(state ref, names ...string) bool {
 	for _, name := range names {
 		if m.valueAt(state, name) != refAbsent {
 			return false
@@ -152,7 +155,7 @@ func (m *machine) unfitted(state ref, names ...string) bool {
 
 // checkIsotonic checks that the thresholds of a regression, which is interpolated when it is
 // loaded, are as many in both directions.
-func (m *machine) checkIsotonic(_ *class, target, state ref) bool {
+func (m *matcher) checkIsotonic(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}

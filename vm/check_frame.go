@@ -15,7 +15,7 @@ type blockPlace struct {
 const blockBy = "pandas._libs.internals._unpickle_block"
 
 // checkBlock checks that an array has one column per place of its block.
-func (m *machine) checkBlock(_ *class, target, args ref) bool {
+func (m *matcher) checkBlock(_ *class, target, args ref) bool {
 	if target != refAbsent {
 		return false
 	}
@@ -25,7 +25,7 @@ func (m *machine) checkBlock(_ *class, target, args ref) bool {
 
 // blockFits reports whether the array of a block fits its places, and has the rows of the frame, if
 // their number is known.
-func (m *machine) blockFits(b blockPlace, ndim int, rows int64) bool {
+func (m *matcher) blockFits(b blockPlace, ndim int, rows int64) bool {
 	dims, ok := m.dims(b.values)
 	places, known := m.placesCount(b.places)
 	if !ok || !known || len(dims) == 0 || len(dims) > ndim {
@@ -44,7 +44,7 @@ func (m *machine) blockFits(b blockPlace, ndim int, rows int64) bool {
 }
 
 // isWide reports whether an array of a frame has a dimension for columns.
-func (m *machine) isWide(values ref) bool {
+func (m *matcher) isWide(values ref) bool {
 	if m.isArray(values) {
 		return true
 	}
@@ -53,7 +53,7 @@ func (m *machine) isWide(values ref) bool {
 }
 
 // placesCount returns how many places there are.
-func (m *machine) placesCount(r ref) (int64, bool) {
+func (m *matcher) placesCount(r ref) (int64, bool) {
 	if m.isArray(r) {
 		return m.length(r)
 	}
@@ -62,7 +62,7 @@ func (m *machine) placesCount(r ref) (int64, bool) {
 }
 
 // sliceOf returns the first place, the step and the number of places of a slice.
-func (m *machine) sliceOf(r ref) (start, step, n int64, ok bool) {
+func (m *matcher) sliceOf(r ref) (start, step, n int64, ok bool) {
 	if m.g.kind(r) != KindObject || m.g.id(r) != Slice {
 		return 0, 0, 0, false
 	}
@@ -94,7 +94,7 @@ func (m *machine) sliceOf(r ref) (start, step, n int64, ok bool) {
 }
 
 // checkManager checks that the blocks of a manager have every column once.
-func (m *machine) checkManager(c *class, target, with ref) bool {
+func (m *matcher) checkManager(c *class, target, with ref) bool {
 	if target == refAbsent {
 		return m.g.node(with).n == 0 || m.blocksCover(m.arg(with, 0), m.arg(with, 1))
 	}
@@ -106,7 +106,7 @@ func (m *machine) checkManager(c *class, target, with ref) bool {
 }
 
 // blocksCover reports whether blocks fit axes. A block is the result of a call, or a dict.
-func (m *machine) blocksCover(blocks, axes ref) bool {
+func (m *matcher) blocksCover(blocks, axes ref) bool {
 	ndim := int(m.g.node(axes).n)
 	if ndim != 1 && ndim != 2 {
 		return false
@@ -133,7 +133,7 @@ func (m *machine) blocksCover(blocks, axes ref) bool {
 }
 
 // blockOf returns the parts of a block.
-func (m *machine) blockOf(r ref, ndim int) (blockPlace, bool) {
+func (m *matcher) blockOf(r ref, ndim int) (blockPlace, bool) {
 	if m.g.kind(r) == KindDict {
 		b := blockPlace{m.valueAt(r, "values"), m.valueAt(r, "mgr_locs"), true}
 		return b, b.values != refAbsent && b.places != refAbsent
@@ -147,11 +147,11 @@ func (m *machine) blockOf(r ref, ndim int) (blockPlace, bool) {
 }
 
 // placesCover reports whether blocks whose places are as many as the columns cover every column.
-func (m *machine) placesCover(blocks ref, ndim int, columns int64) bool {
+func (m *matcher) placesCover(blocks ref, ndim int, columns int64) bool {
 	if m.cost += columns/8 + 1; columns > mostElements {
 		return false
 	}
-	seen, err := limits.Make[uint64](&m.tmp, int(columns/64)+1)
+	seen, err := limits.Make[uint64](m.tmp, int(columns/64)+1)
 	if err != nil {
 		m.broke = err
 		return false
@@ -177,7 +177,7 @@ func (m *machine) placesCover(blocks ref, ndim int, columns int64) bool {
 }
 
 // checkFrame checks that a frame has two axes, and a series one.
-func (m *machine) checkFrame(c *class, target, state ref) bool {
+func (m *matcher) checkFrame(c *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}

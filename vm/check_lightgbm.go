@@ -24,11 +24,14 @@ const (
 const boosterPaths = " machines machine_list_filename forcedsplits_filename forcedbins_filename parser_config_file input_model "
 
 // checkBooster checks that the text of a booster is a model whose numbers are consistent.
-func (m *machine) checkBooster(_ *class, target, state ref) bool {
+func (m *matcher) checkBooster(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
 	handle := m.valueAt(state, "_handle")
+	if handle == refAbsent { // LightGBM before 4.0
+		handle = m.valueAt(state, "handle")
+	}
 	if handle == refAbsent || m.g.kind(handle) != KindText {
 		return false
 	}
@@ -39,7 +42,7 @@ func (m *machine) checkBooster(_ *class, target, state ref) bool {
 }
 
 type booster struct {
-	m        *machine
+	m        *matcher
 	features int64
 	sizes    string
 }
@@ -209,10 +212,10 @@ func (b *booster) nodes(seen map[string]string, leaves, cats int64) bool {
 		return true
 	}
 	b.m.cost += leaves
-	if b.m.cost > costPerByte*int64(b.m.pos)+freeCost {
+	if b.m.cost > b.m.allowed() {
 		return false // settle ends the run
 	}
-	depths, err := limits.Make[int32](&b.m.tmp, int(2*leaves)) // of nodes, then 1 for each leaf that has a parent
+	depths, err := limits.Make[int32](b.m.tmp, int(2*leaves)) // of nodes, then 1 for each leaf that has a parent
 	if err != nil {
 		b.m.broke = err
 		return false

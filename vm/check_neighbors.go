@@ -7,7 +7,7 @@ import "strings"
 // sklearn/metrics/_pairwise_distances_reduction.
 
 // checkDistance checks that a metric has no weights: code reads one for each column.
-func (m *machine) checkDistance(_ *class, target, state ref) bool {
+func (m *matcher) checkDistance(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -18,7 +18,7 @@ func (m *machine) checkDistance(_ *class, target, state ref) bool {
 
 // checkNeighborTree checks that the nodes are a full binary tree in which each node halves the
 // points of its parent, that all have bounds, and that the order names points.
-func (m *machine) checkNeighborTree(_ *class, target, state ref) bool {
+func (m *matcher) checkNeighborTree(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -44,7 +44,7 @@ func (m *machine) checkNeighborTree(_ *class, target, state ref) bool {
 }
 
 // halves reports whether nodes are a full tree over the points.
-func (m *machine) halves(nodes ref, count, points int64) bool {
+func (m *matcher) halves(nodes ref, count, points int64) bool {
 	v, ok := m.view(nodes)
 	n, one := m.length(nodes)
 	if !ok || !one || n != count || m.g.kind(v.data) != KindBytes || !m.hasFields(v.dtype, neighborFields, neighborNode) {
@@ -77,7 +77,7 @@ func (m *machine) halves(nodes ref, count, points int64) bool {
 }
 
 // hasFields reports whether a type is a structure of these fields, one after the other.
-func (m *machine) hasFields(dtype ref, want string, size uint64) bool {
+func (m *matcher) hasFields(dtype ref, want string, size uint64) bool {
 	state := m.g.state(dtype)
 	if state == refAbsent || m.g.kind(state) != KindTuple || m.g.node(state).n <= dtypeFlag || m.arg(state, dtypeFields) == refNone {
 		return false
@@ -101,7 +101,7 @@ func (m *machine) hasFields(dtype ref, want string, size uint64) bool {
 
 // checkNeighbors checks that the points of an estimator have its number of features, and that
 // a label of each is one of its classes.
-func (m *machine) checkNeighbors(_ *class, target, state ref) bool {
+func (m *matcher) checkNeighbors(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -134,7 +134,7 @@ func (m *machine) checkNeighbors(_ *class, target, state ref) bool {
 
 // isPlainMetric reports whether the arguments of a metric are at most the exponent of Minkowski's:
 // compiled code reads arrays among them, such as norms of the points, for as many points as there are.
-func (m *machine) isPlainMetric(params ref) bool {
+func (m *matcher) isPlainMetric(params ref) bool {
 	if params == refAbsent || params == refNone {
 		return true
 	}

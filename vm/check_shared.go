@@ -14,7 +14,7 @@ const fewBytes = 1000
 const alone = "alone"
 
 // areAlone is isPart for arrays that have no other role.
-func (m *machine) areAlone(arrays ...ref) bool {
+func (m *matcher) areAlone(arrays ...ref) bool {
 	for _, r := range arrays {
 		if !m.isPart(r, alone) {
 			return false
@@ -24,7 +24,7 @@ func (m *machine) areAlone(arrays ...ref) bool {
 }
 
 // isOwnMemory reports whether no other array has data for its memory.
-func (m *machine) isOwnMemory(data ref) bool {
+func (m *matcher) isOwnMemory(data ref) bool {
 	if m.g.kind(data) != KindBytes {
 		return true // NumPy makes its own from a text or a list
 	}
@@ -47,7 +47,7 @@ func (m *machine) isOwnMemory(data ref) bool {
 
 // isPart notes that an array is a part of another value, and reports whether it is a part
 // of nothing else. Values that are only read may be shared.
-func (m *machine) isPart(array ref, role string) bool {
+func (m *matcher) isPart(array ref, role string) bool {
 	if array == refAbsent || !m.isArray(array) {
 		return true
 	}

@@ -21,7 +21,7 @@ func littleInt(s string, i, width int64) int64 {
 
 // integers calls check with each element of an array of signed integers, until it returns
 // false.
-func (m *machine) integers(array ref, check func(int64) bool) bool {
+func (m *matcher) integers(array ref, check func(int64) bool) bool {
 	v, ok := m.view(array)
 	if !ok {
 		return false
@@ -42,7 +42,7 @@ func (m *machine) integers(array ref, check func(int64) bool) bool {
 }
 
 // length returns the number of elements of an array of one dimension.
-func (m *machine) length(array ref) (int64, bool) {
+func (m *matcher) length(array ref) (int64, bool) {
 	v, ok := m.view(array)
 	if !ok || m.g.node(v.shape).n != 1 {
 		return 0, false
@@ -51,7 +51,7 @@ func (m *machine) length(array ref) (int64, bool) {
 }
 
 // checkSparse compares the arrays of a sparse matrix with its shape.
-func (m *machine) checkSparse(c *class, target, state ref) bool {
+func (m *matcher) checkSparse(c *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -91,7 +91,7 @@ func (m *machine) checkSparse(c *class, target, state ref) bool {
 }
 
 // isNumberType reports whether a type is one of numbers.
-func (m *machine) isNumberType(dtype ref) bool {
+func (m *matcher) isNumberType(dtype ref) bool {
 	_, code, ok := m.codeSize(dtype)
 	return ok && strings.IndexByte("biufc", code) >= 0
 }
@@ -114,7 +114,7 @@ func (g *Graph) ints(r ref) (list []int64, ok bool) {
 
 // compressed checks rows, one more pointer than there are rows, each not before the last,
 // and indices below width. There are as many values as indices.
-func (m *machine) compressed(state ref, rows []int64, width int64) bool {
+func (m *matcher) compressed(state ref, rows []int64, width int64) bool {
 	count := int64(1)
 	if len(rows) > 0 {
 		count = rows[0]
@@ -122,7 +122,7 @@ func (m *machine) compressed(state ref, rows []int64, width int64) bool {
 	return m.pointers(state, count, width) && m.sameLength(m.valueAt(state, "data"), m.valueAt(state, "indices"))
 }
 
-func (m *machine) pointers(state ref, rows, width int64) bool {
+func (m *matcher) pointers(state ref, rows, width int64) bool {
 	pointers, indices := m.valueAt(state, "indptr"), m.valueAt(state, "indices")
 	n, ok := m.length(pointers)
 	size, known := m.length(indices)
@@ -140,7 +140,7 @@ func (m *machine) pointers(state ref, rows, width int64) bool {
 
 // sorted reports whether the indices of each row grow if the state says that they do:
 // SciPy asks no other question.
-func (m *machine) sorted(state, pointers, indices ref) bool {
+func (m *matcher) sorted(state, pointers, indices ref) bool {
 	says := func(names ...string) bool {
 		for _, name := range names {
 			r := m.valueAt(state, name)
@@ -173,14 +173,14 @@ func (m *machine) sorted(state, pointers, indices ref) bool {
 	return true
 }
 
-func (m *machine) sameLength(a, b ref) bool {
+func (m *matcher) sameLength(a, b ref) bool {
 	x, ok := m.length(a)
 	y, known := m.length(b)
 	return ok && known && x == y
 }
 
 // blocks checks a matrix of blocks, whose data has the shape (blocks, rows, columns).
-func (m *machine) blocks(state ref, shape []int64) bool {
+func (m *matcher) blocks(state ref, shape []int64) bool {
 	v, ok := m.view(m.valueAt(state, "data"))
 	if !ok {
 		return false
@@ -194,7 +194,7 @@ func (m *machine) blocks(state ref, shape []int64) bool {
 }
 
 // coordinates checks a matrix of single cells.
-func (m *machine) coordinates(state ref, shape []int64) bool {
+func (m *matcher) coordinates(state ref, shape []int64) bool {
 	axes := []ref{m.valueAt(state, "row"), m.valueAt(state, "col")}
 	if coords := m.valueAt(state, "coords"); coords != refAbsent {
 		if axes[0] != refAbsent || axes[1] != refAbsent || int(m.g.node(coords).n) != len(shape) {
@@ -215,7 +215,7 @@ func (m *machine) coordinates(state ref, shape []int64) bool {
 }
 
 // diagonals checks that there is an offset for each diagonal, inside of the matrix.
-func (m *machine) diagonals(state ref, shape []int64) bool {
+func (m *matcher) diagonals(state ref, shape []int64) bool {
 	dims, ok := m.arrayDims(m.valueAt(state, "data"))
 	n, known := m.length(m.valueAt(state, "offsets"))
 	return ok && known && len(dims) == 2 && dims[0] == n && m.integers(m.valueAt(state, "offsets"), func(at int64) bool {
@@ -224,7 +224,7 @@ func (m *machine) diagonals(state ref, shape []int64) bool {
 }
 
 // cells checks the cells of a matrix that is a dict: {(row, column): value}.
-func (m *machine) cells(dict ref, shape []int64) bool {
+func (m *matcher) cells(dict ref, shape []int64) bool {
 	if dict == refAbsent {
 		return true
 	}
@@ -240,7 +240,7 @@ func (m *machine) cells(dict ref, shape []int64) bool {
 }
 
 // cell returns the place of a cell, in integers of Python or NumPy.
-func (m *machine) cell(key ref) (at [2]int64, ok bool) {
+func (m *matcher) cell(key ref) (at [2]int64, ok bool) {
 	if m.g.kind(key) != KindTuple || m.g.node(key).n != 2 {
 		return at, false
 	}
@@ -255,7 +255,7 @@ func (m *machine) cell(key ref) (at [2]int64, ok bool) {
 }
 
 // rowLists checks a matrix of lists: the columns of each row, growing, and their values.
-func (m *machine) rowLists(state ref, shape []int64) bool {
+func (m *matcher) rowLists(state ref, shape []int64) bool {
 	rows, ok := m.view(m.valueAt(state, "rows"))
 	data, known := m.view(m.valueAt(state, "data"))
 	if !ok || !known || m.g.kind(rows.data) != KindList || m.g.kind(data.data) != KindList {

@@ -10,7 +10,7 @@ import (
 
 // checkBacked checks that the type of a pandas array describes its NumPy array: codes are inside of
 // the categories, times have the unit.
-func (m *machine) checkBacked(c *class, target, with ref) bool {
+func (m *matcher) checkBacked(c *class, target, with ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -49,7 +49,7 @@ func (m *machine) checkBacked(c *class, target, with ref) bool {
 }
 
 // codesFit reports whether every code is -1 or the place of a category.
-func (m *machine) codesFit(codes, dtype ref) bool {
+func (m *matcher) codesFit(codes, dtype ref) bool {
 	if m.className(dtype) != "pandas.CategoricalDtype" {
 		return false
 	}
@@ -61,7 +61,7 @@ func (m *machine) codesFit(codes, dtype ref) bool {
 	return ok && known && len(dims) == 1 && m.integers(codes, func(i int64) bool { return i >= -1 && i < n })
 }
 
-func (m *machine) textOf(r ref) string {
+func (m *matcher) textOf(r ref) string {
 	if r == refAbsent || m.g.kind(r) != KindText && m.g.kind(r) != KindBytes {
 		return ""
 	}
@@ -69,7 +69,7 @@ func (m *machine) textOf(r ref) string {
 }
 
 // unitOf returns the unit of a type of times, if it counts one of them.
-func (m *machine) unitOf(dtype ref) string {
+func (m *matcher) unitOf(dtype ref) string {
 	state := m.g.state(dtype)
 	if state == refAbsent || m.g.kind(state) != KindTuple || m.g.node(state).n <= dtypeMeta {
 		return ""
@@ -85,7 +85,7 @@ func (m *machine) unitOf(dtype ref) string {
 }
 
 // sameUnit reports whether two types of NumPy are the same type of times.
-func (m *machine) sameUnit(a, b ref) bool {
+func (m *matcher) sameUnit(a, b ref) bool {
 	if m.g.kind(b) != KindObject || m.g.id(b) != NumpyDType || m.isBigEndian(b) {
 		return false
 	}
@@ -96,7 +96,7 @@ func (m *machine) sameUnit(a, b ref) bool {
 }
 
 // checkMasks checks that an array has a mask of its shape, of bytes that are 0 or 1.
-func (m *machine) checkMasks(_ *class, target, state ref) bool {
+func (m *matcher) checkMasks(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -117,7 +117,7 @@ func (m *machine) checkMasks(_ *class, target, state ref) bool {
 }
 
 // areBools reports whether the bytes of an array are 0 and 1.
-func (m *machine) areBools(array ref) bool {
+func (m *matcher) areBools(array ref) bool {
 	v, ok := m.view(array)
 	if !ok || m.g.kind(v.data) != KindBytes {
 		return false
@@ -137,7 +137,7 @@ func (m *machine) areBools(array ref) bool {
 const mostEnd = 1 << 62
 
 // checkEnds checks that no interval ends before it begins.
-func (m *machine) checkEnds(_ *class, target, with ref) bool {
+func (m *matcher) checkEnds(_ *class, target, with ref) bool {
 	parts := m.inner0(with)
 	if target == refAbsent {
 		return true // it has no state yet
@@ -145,7 +145,7 @@ func (m *machine) checkEnds(_ *class, target, with ref) bool {
 	return m.endsFit(m.valueAt(parts, "_left"), m.valueAt(parts, "_right"))
 }
 
-func (m *machine) endsFit(left, right ref) bool {
+func (m *matcher) endsFit(left, right ref) bool {
 	a, ok := m.column(left, dimsDepth)
 	b, known := m.column(right, dimsDepth)
 	if !ok || !known || a.n != b.n || a.float != b.float {
@@ -171,7 +171,7 @@ func (m *machine) endsFit(left, right ref) bool {
 }
 
 // checkPoints checks that the points of a sparse array ascend and are inside of it.
-func (m *machine) checkPoints(_ *class, target, args ref) bool {
+func (m *matcher) checkPoints(_ *class, target, args ref) bool {
 	if target != refAbsent {
 		return false
 	}
@@ -206,7 +206,7 @@ func (m *machine) checkPoints(_ *class, target, args ref) bool {
 
 // sparsePoints returns the length of a sparse array, and how many of its elements are in the
 // pickle.
-func (m *machine) sparsePoints(index ref) (n, points int64, ok bool) {
+func (m *matcher) sparsePoints(index ref) (n, points int64, ok bool) {
 	isBlocks := false
 	switch m.className(index) {
 	case "pandas._libs.sparse.IntIndex":
@@ -229,7 +229,7 @@ func (m *machine) sparsePoints(index ref) (n, points int64, ok bool) {
 }
 
 // checkSparseArray checks that a sparse array has a value for each point.
-func (m *machine) checkSparseArray(_ *class, target, state ref) bool {
+func (m *matcher) checkSparseArray(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -239,7 +239,7 @@ func (m *machine) checkSparseArray(_ *class, target, state ref) bool {
 }
 
 // sameCode reports whether an array has a type.
-func (m *machine) sameCode(dtype, array ref) bool {
+func (m *matcher) sameCode(dtype, array ref) bool {
 	v, ok := m.view(array)
 	if !ok || dtype == refAbsent || m.g.kind(dtype) != KindObject || m.g.id(dtype) != NumpyDType {
 		return false
@@ -251,7 +251,7 @@ func (m *machine) sameCode(dtype, array ref) bool {
 
 // checkIndex checks that the length of an index is known, and that every code of a MultiIndex is -1
 // or the position of a label of its level.
-func (m *machine) checkIndex(_ *class, target, args ref) bool {
+func (m *matcher) checkIndex(_ *class, target, args ref) bool {
 	if target != refAbsent {
 		return true
 	}
@@ -289,7 +289,7 @@ func (m *machine) checkIndex(_ *class, target, args ref) bool {
 const mostLevels = 1024
 
 // checkUnit checks that a moment or a duration has one of the units that pandas has.
-func (m *machine) checkUnit(c *class, target, args ref) bool {
+func (m *matcher) checkUnit(c *class, target, args ref) bool {
 	at := uint32(3)
 	if strings.HasSuffix(c.names[0], "_timedelta_unpickle") {
 		at = 1
@@ -302,7 +302,7 @@ func (m *machine) checkUnit(c *class, target, args ref) bool {
 }
 
 // checkPeriod checks that the text of a type of periods names one.
-func (m *machine) checkPeriod(_ *class, target, args ref) bool {
+func (m *matcher) checkPeriod(_ *class, target, args ref) bool {
 	if target != refAbsent || m.g.node(args).n != 1 {
 		return false
 	}

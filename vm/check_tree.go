@@ -48,7 +48,7 @@ const (
 // checkTree checks that the nodes are a tree in which every child comes after its node, so that a
 // walk ends; that the tree is not deeper than it states, since scikit-learn allocates a path of
 // that length; and that every feature exists.
-func (m *machine) checkTree(_ *class, target, with ref) bool {
+func (m *matcher) checkTree(_ *class, target, with ref) bool {
 	if target == refAbsent {
 		features, ok := m.g.int64(m.arg(with, 0))
 		outputs, known := m.g.int64(m.arg(with, 2))
@@ -78,7 +78,7 @@ func (m *machine) checkTree(_ *class, target, with ref) bool {
 	return true
 }
 
-func (m *machine) nodesFit(nodes ref, count, features, depth int64) bool {
+func (m *matcher) nodesFit(nodes ref, count, features, depth int64) bool {
 	v, ok := m.view(nodes)
 	n, one := m.length(nodes)
 	if !ok || !one || n != count || m.g.kind(v.data) != KindBytes {
@@ -90,7 +90,7 @@ func (m *machine) nodesFit(nodes ref, count, features, depth int64) bool {
 		return false
 	}
 	m.cost += count/8 + 1
-	depths, err := limits.Make[int32](&m.tmp, int(count)) // of the nodes, from 1; 0 is that of a node without a parent
+	depths, err := limits.Make[int32](m.tmp, int(count)) // of the nodes, from 1; 0 is that of a node without a parent
 	if err != nil {
 		m.broke = err
 		return false
@@ -118,7 +118,7 @@ func (m *machine) nodesFit(nodes ref, count, features, depth int64) bool {
 }
 
 // nodeWidth returns the size of a node, if its fields are where scikit-learn has them.
-func (m *machine) nodeWidth(dtype ref) (width int64, ok bool) {
+func (m *matcher) nodeWidth(dtype ref) (width int64, ok bool) {
 	state := m.g.state(dtype)
 	if state == refAbsent || m.g.kind(state) != KindTuple || m.g.node(state).n <= dtypeFlag || m.arg(state, dtypeFields) == refNone {
 		return 0, false
@@ -150,7 +150,7 @@ func (m *machine) nodeWidth(dtype ref) (width int64, ok bool) {
 
 // checkTreeOf checks that a tree has as many features as the estimator, because only the estimator
 // compares its number with the caller's data.
-func (m *machine) checkTreeOf(_ *class, target, state ref) bool {
+func (m *matcher) checkTreeOf(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}

@@ -18,7 +18,7 @@ const elementDepth = 8
 
 // textsFit reports whether every character of an array of texts is one of Python's, and
 // every moment without a unit no time, which is all that NumPy makes of one.
-func (m *machine) textsFit(dtype, data ref) bool {
+func (m *matcher) textsFit(dtype, data ref) bool {
 	if !m.holdsTexts(dtype, elementDepth) {
 		return true
 	}
@@ -40,7 +40,7 @@ func (m *machine) textsFit(dtype, data ref) bool {
 }
 
 // holdsTexts reports whether an element has bytes that may be no value.
-func (m *machine) holdsTexts(dtype ref, depth int) bool {
+func (m *matcher) holdsTexts(dtype ref, depth int) bool {
 	if m.cost++; depth == 0 {
 		return true
 	}
@@ -61,7 +61,7 @@ func (m *machine) holdsTexts(dtype ref, depth int) bool {
 }
 
 // isUnitless reports whether a type of times has no unit.
-func (m *machine) isUnitless(dtype ref) bool {
+func (m *matcher) isUnitless(dtype ref) bool {
 	state := m.g.state(dtype)
 	if state == refAbsent || m.g.kind(state) != KindTuple || m.g.node(state).n <= dtypeMeta {
 		return true
@@ -72,7 +72,7 @@ func (m *machine) isUnitless(dtype ref) bool {
 }
 
 // subarray returns the type and the shape of the elements of an element.
-func (m *machine) subarray(dtype ref) (base, shape ref, ok bool) {
+func (m *matcher) subarray(dtype ref) (base, shape ref, ok bool) {
 	state := m.g.state(dtype)
 	if state == refAbsent || m.g.kind(state) != KindTuple || m.g.node(state).n <= dtypeSubarray || m.arg(state, dtypeSubarray) == refNone {
 		return 0, 0, false
@@ -82,7 +82,7 @@ func (m *machine) subarray(dtype ref) (base, shape ref, ok bool) {
 }
 
 // fieldsOf returns the fields of a structure, or none.
-func (m *machine) fieldsOf(dtype ref) (*node, bool) {
+func (m *matcher) fieldsOf(dtype ref) (*node, bool) {
 	state := m.g.state(dtype)
 	if state == refAbsent || m.g.kind(state) != KindTuple || m.g.node(state).n <= dtypeFields || m.arg(state, dtypeFields) == refNone {
 		return &node{}, false
@@ -91,8 +91,8 @@ func (m *machine) fieldsOf(dtype ref) (*node, bool) {
 }
 
 // elementFits looks at the bytes of one element.
-func (m *machine) elementFits(dtype ref, text string, depth int) bool {
-	if m.cost += 1 + int64(len(text)/32); depth == 0 || m.cost > costPerByte*int64(m.pos)+freeCost {
+func (m *matcher) elementFits(dtype ref, text string, depth int) bool {
+	if m.cost += 1 + int64(len(text)/32); depth == 0 || m.cost > m.allowed() {
 		return false // settle ends the run
 	}
 	if base, _, ok := m.subarray(dtype); ok {
@@ -147,7 +147,7 @@ func isNoTime(text string, bigEndian bool) bool {
 }
 
 // isNumeric reports whether r is a number of Python or NumPy.
-func (m *machine) isNumeric(r ref) bool {
+func (m *matcher) isNumeric(r ref) bool {
 	switch m.g.kind(r) {
 	case KindInt, KindFloat, KindBool:
 		return true
@@ -169,7 +169,7 @@ func (m *machine) isNumeric(r ref) bool {
 }
 
 // checkUUID checks that the number of an identifier has 128 bits.
-func (m *machine) checkUUID(_ *class, target, state ref) bool {
+func (m *matcher) checkUUID(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -179,7 +179,7 @@ func (m *machine) checkUUID(_ *class, target, state ref) bool {
 
 // checkSeeds checks that a pool of seeds has the stated length, and that the numbers from which
 // others are derived are not negative.
-func (m *machine) checkSeeds(_ *class, target, state ref) bool {
+func (m *matcher) checkSeeds(_ *class, target, state ref) bool {
 	if target == refAbsent {
 		return true
 	}
@@ -190,7 +190,7 @@ func (m *machine) checkSeeds(_ *class, target, state ref) bool {
 }
 
 // isNatural reports whether no integer in r is negative.
-func (m *machine) isNatural(r ref) bool {
+func (m *matcher) isNatural(r ref) bool {
 	switch m.g.kind(r) {
 	case KindInt:
 		n := (Value{m.g, r}).Big()
@@ -222,7 +222,7 @@ type place struct {
 }
 
 // order returns the place of a number, or of a moment or a duration of pandas.
-func (m *machine) order(r ref) place {
+func (m *matcher) order(r ref) place {
 	if m.isNumeric(r) {
 		switch form := m.keyForm(r); form.kind {
 		case keyInt:
@@ -251,7 +251,7 @@ func (m *machine) order(r ref) place {
 }
 
 // checkInterval checks that an interval does not end before it begins.
-func (m *machine) checkInterval(_ *class, target, args ref) bool {
+func (m *matcher) checkInterval(_ *class, target, args ref) bool {
 	if target != refAbsent {
 		return false
 	}
@@ -266,19 +266,19 @@ func (m *machine) checkInterval(_ *class, target, args ref) bool {
 }
 
 // checkDuration checks that a number is not one of the markers for a missing time.
-func (m *machine) checkDuration(c *class, target, args ref) bool {
+func (m *matcher) checkDuration(c *class, target, args ref) bool {
 	n, ok := m.g.int64(m.arg(args, 0))
 	return target == refAbsent && ok && n != math.MinInt64 && m.checkUnit(c, target, args)
 }
 
 // isFrequency reports whether an offset of pandas counts something.
-func (m *machine) isFrequency(r ref) bool {
+func (m *matcher) isFrequency(r ref) bool {
 	n, ok := m.g.int64(m.arg(m.argsOf(r), 0))
 	return ok && n > 0 && (m.className(r) != "pandas._libs.tslibs.offsets.Week" || m.argOr(m.argsOf(r), 2, refNone) != refNone)
 }
 
 // checkOrdinal checks that a period has a frequency.
-func (m *machine) checkOrdinal(_ *class, target, args ref) bool {
+func (m *matcher) checkOrdinal(_ *class, target, args ref) bool {
 	_, ok := m.g.int64(m.arg(args, 2))
 	return target == refAbsent && ok && m.isFrequency(m.arg(args, 1))
 }

@@ -7,18 +7,34 @@ import (
 	"sync"
 )
 
-// A class is what a set says about one class or function of a library: how its instances
-// are made, and which states they take. All else is refused.
+// A class is what a set says about one class or function of a library. All else is refused.
 type class struct {
-	names     []string // "module.name", the first one is what newer versions write
+	names  []string        // "module.name", the first one is what newer versions write
+	forms  []form          // what it takes, by versions of the library; no version is in two
+	dated  string          // the attribute that states the version, or ""
+	owns   map[string]bool // names that attributes may not have
+	family bool            // its instances are equal to each other at most
+	equal  []string        // the attributes by which its instances are equal, or nil
+	set    *ClassSet
+}
+
+// A form says how the instances of a class are made in some versions of its library, and which
+// states they take.
+type form struct {
+	versions  uint64   // bits of [ClassSet.versions]; all bits if the set tells none apart
 	call, new *pattern // of the tuple of arguments; nil: never called
 	state     *pattern // nil: none
 	dict      *pattern // the items that an instance which is a dict takes
 	list      *pattern // the elements of one that is a list
-	check     check
-	owns      map[string]bool // names that attributes may not have
-	family    bool            // its instances are equal to each other at most
-	set       *ClassSet
+	checks    []string // names of [checks]
+}
+
+// versions are those in which a set has the class.
+func (c *class) versions() (bits uint64) {
+	for i := range c.forms {
+		bits |= c.forms[i].versions
+	}
+	return bits
 }
 
 // A ClassSet is a named list of classes of one library that pickles may use as data.
@@ -26,9 +42,13 @@ type ClassSet struct {
 	Name, About string
 	// Libraries are the libraries and their versions for which the set was made and tried.
 	Libraries []Library
+	versions  []string // of the first library, oldest first, if the set tells them apart
 	classes   []*class
 	byName    map[string]*class
 }
+
+// maxVersions is the number of versions that a set may tell apart: one bit each.
+const maxVersions = 64
 
 // A Library is one that a set is about.
 type Library struct {
@@ -42,6 +62,31 @@ func (s *ClassSet) Names() (list []string) {
 		list = append(list, c.names[0])
 	}
 	slices.Sort(list)
+	return list
+}
+
+// Versions are those of the first library that the set was made from, oldest first.
+func (s *ClassSet) Versions() []string {
+	if len(s.versions) == 0 {
+		return []string{s.Libraries[0].Newest}
+	}
+	return slices.Clone(s.versions)
+}
+
+// SetVersions are the versions of a library that could have written the pickle of the value, if it is a
+// class of a set or an instance of one. A file that is of no version is refused.
+func (v Value) SetVersions() (list []string) {
+	g := v.g.global(v.r)
+	if g == nil || g.class == nil {
+		return nil
+	}
+	s := g.class.set
+	bits, known := v.g.written[s]
+	for i, version := range s.Versions() {
+		if !known || bits&(1<<i) != 0 {
+			list = append(list, version)
+		}
+	}
 	return list
 }
 
@@ -91,7 +136,9 @@ var (
 	// libraryData are the classes of Python and NumPy that hold data.
 	libraryData = sync.OnceValue(func() *setFile { return newSetFile("data", func() *ClassSet { return nil }) })
 	// dataFiles are the sets that need no permission.
-	dataFiles = sync.OnceValue(func() []*setFile { return []*setFile{libraryData(), newSetFile("tables", libraryData().read)} })
+	dataFiles = sync.OnceValue(func() []*setFile {
+		return []*setFile{libraryData(), newSetFile("tables", libraryData().read), newSetFile("dcp", libraryData().read)}
+	})
 	// grantedFiles are the others, by name.
 	grantedFiles = sync.OnceValue(func() (list []*setFile) {
 		for _, name := range [...]string{"gensim", "imblearn", "lightgbm", "lightning", "networkx", "optuna", "scipy", "sklearn"} {
@@ -122,17 +169,92 @@ func classIn(files []*setFile, module, name string) *class {
 }
 
 // takesCall reports whether a class is called with these arguments.
-func (m *machine) takesCall(c *class, args ref, isNew bool) bool {
-	p := c.call
-	if isNew {
-		p = c.new
-	}
-	return p != nil && m.matches(p, args, c) && (c.check == nil || c.check(m, c, refAbsent, args))
+func (m *matcher) takesCall(c *class, args ref, isNew bool) bool {
+	return m.narrow(c, m.possible(c.set), func(f *form) bool {
+		p := f.call
+		if isNew {
+			p = f.new
+		}
+		return p != nil && m.matches(p, args, c)
+	}, func(rule check) bool { return rule(m, c, refAbsent, args) })
 }
 
 // takesState reports whether an instance takes a state. It gets one once.
-func (m *machine) takesState(c *class, target, state ref) bool {
-	return c.state != nil && m.g.state(target) == refAbsent && m.matches(c.state, state, c) && (c.check == nil || c.check(m, c, target, state))
+func (m *matcher) takesState(c *class, target, state ref) bool {
+	return m.g.state(target) == refAbsent && m.narrow(c, m.possible(c.set)&m.dated(c, state), func(f *form) bool {
+		return f.state != nil && m.matches(f.state, state, c)
+	}, func(rule check) bool { return rule(m, c, target, state) })
+}
+
+// dated is the version that a state says it is of, or all. No other form need be compared.
+func (m *matcher) dated(c *class, state ref) uint64 {
+	if c.dated == "" || m.g.kind(state) != KindDict {
+		return ^uint64(0)
+	}
+	text := m.textAt(state, c.dated)
+	if m.cost += int64(len(c.set.versions) / 8); text == "" {
+		return ^uint64(0)
+	}
+	if i := slices.Index(c.set.versions, text); i >= 0 {
+		return 1 << i
+	}
+	return 0
+}
+
+// possible are the versions of a library that could have written all that the pickle holds so far.
+func (m *matcher) possible(s *ClassSet) uint64 {
+	if bits, ok := m.g.written[s]; ok {
+		return bits
+	}
+	return ^uint64(0)
+}
+
+// narrow reports whether a use of a class is one that a possible version takes, and the rules of all
+// such versions pass. Other versions are not possible from then on, so that no two parts
+// of a pickle are judged by different versions.
+func (m *matcher) narrow(c *class, possible uint64, takes func(*form) bool, passes func(check) bool) bool {
+	left := uint64(0)
+	var asked []string
+	for i := range c.forms {
+		f := &c.forms[i]
+		if m.stated = f.versions & possible; m.stated == 0 || !takes(f) {
+			continue
+		}
+		left |= m.stated
+		if len(c.forms) == 1 {
+			asked = f.checks
+			break
+		}
+		for _, name := range f.checks {
+			if !slices.Contains(asked, name) {
+				asked = append(asked, name)
+			}
+		}
+	}
+	for _, name := range asked {
+		if left != 0 && !passes(checks[name]) {
+			return false
+		}
+	}
+	return m.keepVersions(c.set, left)
+}
+
+// date refuses a class of a set that no possible version of the library has.
+func (m *matcher) date(g *Global) {
+	if c := g.class; c != nil && !m.keepVersions(c.set, m.possible(c.set)&c.versions()) {
+		g.class, g.ID, g.Reason = nil, NoID, "not a class of the version of "+c.set.Libraries[0].Name+" that wrote other parts"
+	}
+}
+
+// keepVersions notes which versions are possible now, and reports whether any is.
+func (m *matcher) keepVersions(s *ClassSet, left uint64) bool {
+	if left != 0 && len(s.versions) > 0 {
+		if m.g.written == nil {
+			m.g.written = map[*ClassSet]uint64{}
+		}
+		m.g.written[s] = left
+	}
+	return left != 0
 }
 
 // ClassSets lists the sets that a policy may allow, by name.

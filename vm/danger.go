@@ -179,6 +179,7 @@ var hazards = [...]hazard{
 	{"joblib.memory", "", nestsPickle},
 	{"joblib.externals", "", nestsPickle},
 	{"joblib.numpy_pickle", "load dump load_temporary_memmap NumpyUnpickler NumpyPickler _unpickle", nestsPickle},
+	{joblibInside, "load dump load_temporary_memmap NumpyUnpickler NumpyPickler _unpickle", nestsPickle},
 	{"joblib.numpy_pickle_compat", "load_compatibility read_zfile write_zfile ZipNumpyUnpickler", nestsPickle},
 	{"yaml", "", nestsPickle},
 	{"torch", "load", nestsPickle},

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/sparse"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -17,7 +18,14 @@ const (
 	// longPickle is one that holds arrays, not only the names of tensors.
 	longPickle = 4 << 20
 	// readChunk is the size of one read.
-	readChunk = 64 << 10
+	readChunk = 128 << 10
+	// readBuffer is what a read is charged beside its bytes.
+	readBuffer = 64 << 10
+	// mostAhead is how much of a pickle is read beyond what is needed, if long values are left out.
+	mostAhead = 1 << 20
+	// longValue is the length of bytes from which on they are left out, but for their ends.
+	longValue          = 64 << 10
+	keptHead, keptTail = 512, 64
 	// longOperand is one that pays for its bytes: what is shorter costs no more than its
 	// instruction does.
 	longOperand = 1 << 10
@@ -31,13 +39,38 @@ const (
 type source struct {
 	r         io.ReaderAt
 	base, end int64 // in the file
-	text      *strings.Builder
-	room      int64 // bytes charged for text
+	text      sparse.Text
+	sparse    bool // leave out the bytes of long values until something asks for them
+	ahead     int64
 }
 
 // load makes at least n bytes available, n <= end-base. When whole is set, all
 // of them are read at once.
 func (s *source) load(b *limits.Budget, w *limits.Workspace, n int64, whole bool) error {
+	if err := s.reserve(b, w, n, whole); err != nil {
+		return err
+	}
+	goal := int64(s.text.Room())
+	if s.sparse { // what follows may be left out
+		s.ahead = min(max(2*s.ahead, firstRead), mostAhead)
+		goal = min(goal, max(n, int64(s.text.Len())+s.ahead))
+	}
+	for have := int64(s.text.Len()); have < goal; have = int64(s.text.Len()) {
+		if err := b.Err(); err != nil {
+			return err
+		}
+		if err := s.text.Read(int(min(goal, have+readChunk)), s.read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reserve makes room for n bytes.
+func (s *source) reserve(b *limits.Budget, w *limits.Workspace, n int64, whole bool) error {
+	if n <= int64(s.text.Room()) && n > 0 {
+		return nil
+	}
 	want := s.end - s.base
 	if ceiling := min(b.Policy().Limit(limits.SingleAlloc), maxPickle); !whole {
 		want = min(want, max(n, min(ceiling, s.next())))
@@ -45,15 +78,20 @@ func (s *source) load(b *limits.Budget, w *limits.Workspace, n int64, whole bool
 	if want > maxPickle {
 		return &limits.Error{Axis: limits.SingleAlloc, Want: want, Left: maxPickle}
 	}
-	if err := w.Alloc(want); err != nil {
+	room, err := limits.Make[byte](w, int(want))
+	if err != nil {
 		return err
 	}
-	text := new(strings.Builder)
-	text.Grow(int(want))
-	text.WriteString(s.text.String())
-	w.Drop(s.room)
-	s.text, s.room = text, want
-	return s.fill(b, w, want)
+	old := int64(s.text.Room())
+	s.text.Move(room)
+	w.Drop(old)
+	// A reader may have a buffer of its own.
+	buffer := min(want, readBuffer)
+	if err := w.Alloc(buffer); err != nil {
+		return err
+	}
+	w.Drop(buffer)
+	return nil
 }
 
 // next returns how many bytes to have after the next read, if the file has as many. The bytes
@@ -66,23 +104,36 @@ func (s *source) next() int64 {
 	return max(2*have, firstRead)
 }
 
-func (s *source) fill(b *limits.Budget, w *limits.Workspace, want int64) error {
-	buf, err := limits.Make[byte](w, int(min(want, readChunk)))
-	if err != nil {
-		return err
+// readTo reads up to a place, and no byte beyond it.
+func (s *source) readTo(to int) error { return s.text.Read(to, s.read) }
+
+func (s *source) read(p []byte, off int) error { return wire.ReadFull(s.r, p, s.base+int64(off)) }
+
+// fill reads what was left out between two places. [sparse.Text.Err] has its error.
+func (s *source) fill(from, to uint32) { s.text.Fill(int(from), int(to), s.read) }
+
+// bulk skips n bytes of payload as data does, but leaves those of a long value unread, except for
+// its ends, which tell a pickle or an archive.
+func (m *machine) bulk(n uint64) (off int, err error) {
+	left := m.in.end - m.in.base - int64(m.pos)
+	if !m.in.sparse || n < longValue || m.frame != 0 || n > uint64(left) || m.pos+int(n) <= len(m.src)+longValue/2 {
+		return m.data(n)
 	}
-	defer w.Drop(int64(len(buf)))
-	for have := int64(s.text.Len()); have < want; have = int64(s.text.Len()) {
-		if err := b.Err(); err != nil {
-			return err
-		}
-		part := buf[:min(int64(len(buf)), want-have)]
-		if err := wire.ReadFull(s.r, part, s.base+have); err != nil {
-			return err
-		}
-		s.text.Write(part)
+	end := int64(m.pos) + int64(n)
+	if err := m.in.reserve(m.b, &m.work, end, m.whole); err != nil {
+		return 0, err
 	}
-	return nil
+	if err := m.in.readTo(m.pos + keptHead); err != nil {
+		return 0, err
+	}
+	m.in.text.Skip(int(end - keptTail))
+	m.in.ahead = 0
+	if err := m.load(end); err != nil {
+		return 0, err
+	}
+	off = m.pos
+	m.pos += int(n)
+	return off, m.payFor(int64(n), dataStep)
 }
 
 // need checks that n bytes of operand are available.

@@ -30,7 +30,7 @@ func Device(name string) (kind string, numbered, ok bool) {
 
 // isDevice reports whether torch.device takes these arguments, which have the right
 // types.
-func (m *machine) isDevice(args ref) bool {
+func (m *matcher) isDevice(args ref) bool {
 	n := m.g.node(args)
 	_, numbered, ok := Device(m.g.text(m.g.elem(n.a)))
 	if !ok || n.n < 2 {

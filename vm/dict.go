@@ -110,7 +110,7 @@ func (m *machine) findKey(r ref, n *node, key ref, stride uint32) (at uint32, fo
 	// times.
 	if n.n < smallTable && m.tables[uint32(r)] == nil && m.g.kind(key) != KindTuple {
 		for i := range n.n {
-			if equal, err := m.same(m.g.elem(n.a+i*stride), key); err != nil || equal {
+			if equal, err := m.match.same(m.g.elem(n.a+i*stride), key); err != nil || equal {
 				return i, equal, err
 			}
 		}
@@ -201,7 +201,7 @@ func (m *machine) slot(t *table, n *node, key ref, hash uint64, stride uint32) (
 		if s>>32 != hash>>32 {
 			continue
 		}
-		if equal, err := m.same(m.g.elem(n.a+uint32(s-1)*stride), key); err != nil || equal {
+		if equal, err := m.match.same(m.g.elem(n.a+uint32(s-1)*stride), key); err != nil || equal {
 			return i, err
 		}
 		if others++; others < sameHash {

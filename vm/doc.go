@@ -4,11 +4,10 @@
 //	for key, value := range g.Root().Entries() { ... }
 //
 // [Load] reads one pickle and stops at the first global outside the allowlist, at a call with
-// arguments that the global does not accept, and at a change of anything that the pickle did not
-// build as data. [Scan] continues with opaque values and reports all that it asks for, with two
-// verdicts: this machine's, and that of PyTorch's restricted loader. [Disassemble] lists the
-// instructions. A call of an allowed global becomes an object that holds callee and arguments; the
-// caller decides how they form a tensor. Calls that make containers return containers.
+// arguments that the global does not accept, and at a change of what the pickle did not build as
+// data. [Scan] continues with opaque values and reports all that it asks for, with two verdicts: this
+// machine's, and that of PyTorch's restricted loader. [Disassemble] lists the instructions. A call of
+// an allowed global becomes an object of callee and arguments, or the container that it makes.
 //
 // # Limits
 //

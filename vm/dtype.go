@@ -35,7 +35,7 @@ const (
 
 // isDTypeState reports whether r is a state for numpy.dtype.__setstate__: version, order,
 // subarray, names, fields, size, alignment, flags and metadata.
-func (m *machine) isDTypeState(n *node) bool {
+func (m *matcher) isDTypeState(n *node) bool {
 	part := func(i uint32) ref { return m.g.elem(n.a + i) }
 	if n.n != dtypeMeta && n.n != dtypeMeta+1 {
 		return false
@@ -57,13 +57,13 @@ func (m *machine) isDTypeState(n *node) bool {
 }
 
 // isSubarray reports whether r is (dtype, shape).
-func (m *machine) isSubarray(r ref) bool {
+func (m *matcher) isSubarray(r ref) bool {
 	return m.g.kind(r) == KindTuple &&
 		(m.takesOne("JI", m.g.node(r)) || m.takesOne("Ji", m.g.node(r)))
 }
 
 // isFields reports whether r is {name: (dtype, offset[, title])}.
-func (m *machine) isFields(r ref) bool {
+func (m *matcher) isFields(r ref) bool {
 	if m.g.kind(r) != KindDict || m.g.id(r) != NoID {
 		return false
 	}
@@ -81,7 +81,7 @@ func (m *machine) isFields(r ref) bool {
 
 // dtypeFits reports whether a state of the right types describes a dtype as its code
 // does: with that size and order, and every field inside.
-func (m *machine) dtypeFits(dtype, state ref) bool {
+func (m *matcher) dtypeFits(dtype, state ref) bool {
 	size, code, ok := m.sizeWith(dtype, state)
 	n := m.g.node(state)
 	part := func(i uint32) ref { return m.g.elem(n.a + i) }
@@ -115,7 +115,7 @@ func (m *machine) dtypeFits(dtype, state ref) bool {
 }
 
 // flagsOf returns the flags of a dtype, which were a signed byte before NumPy 2.
-func (m *machine) flagsOf(r ref) int64 {
+func (m *matcher) flagsOf(r ref) int64 {
 	flags, _ := m.g.int64(r)
 	if flags >= math.MinInt8 && flags < 0 {
 		return flags & math.MaxUint8
@@ -126,7 +126,7 @@ func (m *machine) flagsOf(r ref) int64 {
 // orderFits reports whether order is the mark that NumPy writes: for more than one byte,
 // that of the writing machine. NumPy also accepts "=", which is ambiguous on another
 // machine.
-func (m *machine) orderFits(order string, code byte, size uint64) bool {
+func (m *matcher) orderFits(order string, code byte, size uint64) bool {
 	if code == 'S' || code == 'V' || code == objectCode || size == 1 {
 		return order == "|"
 	}
@@ -134,7 +134,7 @@ func (m *machine) orderFits(order string, code byte, size uint64) bool {
 }
 
 // metaFits checks metadata: the unit for types of time, a dict for others.
-func (m *machine) metaFits(n *node, code byte) bool {
+func (m *matcher) metaFits(n *node, code byte) bool {
 	isTime := code == 'm' || code == 'M'
 	if n.n == dtypeMeta {
 		return !isTime
@@ -148,7 +148,7 @@ func (m *machine) metaFits(n *node, code byte) bool {
 
 // isTimeUnit reports whether r is (metadata, (unit, number, 1, 1)), which NumPy pickles
 // for types of time.
-func (m *machine) isTimeUnit(r ref) bool {
+func (m *matcher) isTimeUnit(r ref) bool {
 	n := m.g.node(r)
 	if n.n != 2 || m.g.kind(m.g.elem(n.a+1)) != KindTuple {
 		return false
@@ -170,7 +170,7 @@ func (m *machine) isTimeUnit(r ref) bool {
 const timeUnits = " Y M W D h m s ms us \u03bcs ns ps fs as generic "
 
 // subarrayFits reports whether r is (dtype, shape) with exactly the size of the element.
-func (m *machine) subarrayFits(r ref, size uint64) bool {
+func (m *matcher) subarrayFits(r ref, size uint64) bool {
 	if r == refNone {
 		return true
 	}
@@ -190,7 +190,7 @@ func (m *machine) subarrayFits(r ref, size uint64) bool {
 
 // isSubarrayType reports whether dtype is of subarrays. No array has such a dtype: NumPy
 // makes their shape part of its own.
-func (m *machine) isSubarrayType(dtype ref) bool {
+func (m *matcher) isSubarrayType(dtype ref) bool {
 	state := m.g.state(dtype)
 	return state != refAbsent && m.g.kind(state) == KindTuple && m.g.node(state).n > dtypeSubarray &&
 		m.arg(state, dtypeSubarray) != refNone
@@ -200,7 +200,7 @@ func (m *machine) isSubarrayType(dtype ref) bool {
 // that one has objects if it does, and that its elements are read with the interpreter
 // held, as NumPy sets it for every structure. The bytes of an object belong to no other field, as
 // they are taken for a pointer.
-func (m *machine) fieldsFit(r ref, size uint64, flags int64) bool {
+func (m *matcher) fieldsFit(r ref, size uint64, flags int64) bool {
 	n, objects := m.g.node(r), false
 	m.cost += int64(n.n)
 	for i := range n.n {
@@ -217,7 +217,7 @@ func (m *machine) fieldsFit(r ref, size uint64, flags int64) bool {
 }
 
 // fieldsApart reports whether no two fields share a byte.
-func (m *machine) fieldsApart(n *node) bool {
+func (m *matcher) fieldsApart(n *node) bool {
 	if n.n > fewFields {
 		return false
 	}
@@ -235,13 +235,13 @@ func (m *machine) fieldsApart(n *node) bool {
 }
 
 // field returns the place and the size of a field.
-func (m *machine) field(fields *node, i uint32) (at, size uint64, ok bool) {
+func (m *matcher) field(fields *node, i uint32) (at, size uint64, ok bool) {
 	size, _, ok = m.codeSize(m.fieldType(fields, i))
 	place, _ := m.g.int64(m.g.elem(m.g.node(m.g.elem(fields.a+2*i+1)).a + 1))
 	return uint64(place), size, ok && place >= 0
 }
 
-func (m *machine) fieldType(fields *node, i uint32) ref {
+func (m *matcher) fieldType(fields *node, i uint32) ref {
 	return m.g.elem(m.g.node(m.g.elem(fields.a + 2*i + 1)).a)
 }
 
@@ -251,7 +251,7 @@ const fewFields = 128
 
 // namesFit reports whether names are those of the fields, each once. A field with a title
 // is in the dict under the title too.
-func (m *machine) namesFit(names, fields ref) bool {
+func (m *matcher) namesFit(names, fields ref) bool {
 	n, f := m.g.node(names), m.g.node(fields)
 	m.cost += int64(n.n)
 	key := func(i uint32) string { return m.g.text(m.g.elem(f.a + 2*i)) }

@@ -3,7 +3,7 @@ package vm
 import "strings"
 
 // takes reports whether a tuple of arguments matches a signature.
-func (m *machine) takes(signature string, args ref) bool {
+func (m *matcher) takes(signature string, args ref) bool {
 	if signature == "-" {
 		return false
 	}
@@ -19,7 +19,7 @@ func (m *machine) takes(signature string, args ref) bool {
 	}
 }
 
-func (m *machine) takesOne(signature string, args *node) bool {
+func (m *matcher) takesOne(signature string, args *node) bool {
 	optional, prev := false, refAbsent
 	for i := uint32(0); ; i++ {
 		if signature != "" && signature[0] == '?' {
@@ -44,7 +44,7 @@ func (m *machine) takesOne(signature string, args *node) bool {
 	}
 }
 
-func (m *machine) takesAll(letter byte, args *node, from uint32) bool {
+func (m *matcher) takesAll(letter byte, args *node, from uint32) bool {
 	m.cost += int64(args.n - from)
 	for i := from; i < args.n; i++ {
 		if !m.fits(string(letter), m.g.elem(args.a+i), refAbsent) {
@@ -56,7 +56,7 @@ func (m *machine) takesAll(letter byte, args *node, from uint32) bool {
 
 // fits reports whether a value is of the kind that a letter stands for; prev is the
 // argument before it. An empty letter takes nothing.
-func (m *machine) fits(letter string, r, prev ref) bool {
+func (m *matcher) fits(letter string, r, prev ref) bool {
 	if letter == "" {
 		return false
 	}
@@ -98,7 +98,7 @@ func (m *machine) fits(letter string, r, prev ref) bool {
 }
 
 // fitsState has the letters of states and of the globals that make plain data.
-func (m *machine) fitsState(letter byte, r, prev ref, kind Kind) bool {
+func (m *matcher) fitsState(letter byte, r, prev ref, kind Kind) bool {
 	if letter == 'I' { // the most frequent one: the shape of a tensor
 		return m.isInts(r)
 	}
@@ -128,7 +128,7 @@ func (m *machine) fitsState(letter byte, r, prev ref, kind Kind) bool {
 }
 
 // fitsTorch has the letters of PyTorch.
-func (m *machine) fitsTorch(letter byte, r, prev ref, kind Kind, id ID) bool {
+func (m *matcher) fitsTorch(letter byte, r, prev ref, kind Kind, id ID) bool {
 	object, global := kind == KindObject, kind == KindGlobal
 	switch letter {
 	case 'O': // the class of a storage
@@ -163,7 +163,7 @@ func (m *machine) fitsTorch(letter byte, r, prev ref, kind Kind, id ID) bool {
 }
 
 // fitsNumpy has the letters of NumPy.
-func (m *machine) fitsNumpy(letter byte, r ref, kind Kind, id ID) bool {
+func (m *matcher) fitsNumpy(letter byte, r ref, kind Kind, id ID) bool {
 	object, global := kind == KindObject, kind == KindGlobal
 	switch letter {
 	case 'a':
@@ -202,11 +202,11 @@ func (g *Graph) isInt64(r ref) bool {
 }
 
 // isBytes reports whether r is bytes and not a bytearray.
-func (m *machine) isBytes(r ref) bool { return m.g.kind(r) == KindBytes && m.g.id(r) != ByteArray }
+func (m *matcher) isBytes(r ref) bool { return m.g.kind(r) == KindBytes && m.g.id(r) != ByteArray }
 
 // all reports whether every element of a tuple, list or set passes. The list may have
 // grown since the memo replayed it, so each check is charged.
-func (m *machine) all(r ref, pass func(ref) bool) bool {
+func (m *matcher) all(r ref, pass func(ref) bool) bool {
 	n := m.g.node(r)
 	m.cost += int64(n.n)
 	for i := range n.n {
@@ -218,7 +218,7 @@ func (m *machine) all(r ref, pass func(ref) bool) bool {
 }
 
 // isInts reports whether r is a tuple, list or torch.Size of integers.
-func (m *machine) isInts(r ref) bool {
+func (m *matcher) isInts(r ref) bool {
 	switch m.g.kind(r) {
 	case KindTuple, KindList:
 		return m.all(r, m.g.isInt64)
@@ -231,7 +231,7 @@ func (m *machine) isInts(r ref) bool {
 // attributes reports whether r is a dict of harmless attribute names. Names with two
 // leading underscores belong to Python, and names that the class has already (owned)
 // would replace a method or an internal attribute.
-func (m *machine) attributes(r ref, owned string) bool {
+func (m *matcher) attributes(r ref, owned string) bool {
 	n := m.g.node(r)
 	m.cost += int64(n.n)
 	for i := range n.n {
@@ -245,7 +245,7 @@ func (m *machine) attributes(r ref, owned string) bool {
 
 // isState reports whether r is the state of a tensor: attributes or None, or a pair of
 // these.
-func (m *machine) isState(r ref) bool {
+func (m *matcher) isState(r ref) bool {
 	if m.g.kind(r) != KindTuple {
 		return m.isStatePart(r)
 	}
@@ -257,16 +257,16 @@ func (m *machine) isState(r ref) bool {
 	return m.isStatePart(first) && m.isStatePart(second) && (m.isNothing(first) || m.isNothing(second))
 }
 
-func (m *machine) isStatePart(r ref) bool {
+func (m *matcher) isStatePart(r ref) bool {
 	return r == refNone || m.g.kind(r) == KindDict && m.attributes(r, ownedByTensors)
 }
 
 // isNothing reports whether r is None or an empty dict.
-func (m *machine) isNothing(r ref) bool { return r == refNone || m.g.node(r).n == 0 }
+func (m *matcher) isNothing(r ref) bool { return r == refNone || m.g.node(r).n == 0 }
 
 // isQuantizer reports whether r is (scheme, scale, zero point) or (scheme, scales, zero
 // points, axis).
-func (m *machine) isQuantizer(r ref) bool {
+func (m *matcher) isQuantizer(r ref) bool {
 	n := m.g.node(r)
 	if n.n != 3 && n.n != 4 || m.g.id(m.g.elem(n.a)) != TorchQScheme {
 		return false

@@ -190,7 +190,7 @@ func (m *machine) use(r ref) error {
 }
 
 // globalSteps are those of judging a global that was not named before, and of refusing one.
-const globalSteps = 4
+const globalSteps = 8
 
 func (m *machine) newGlobal(key, module, name string) (ref, error) {
 	if len(module) > maxName || len(name) > maxName {
@@ -211,6 +211,7 @@ func (m *machine) newGlobal(key, module, name string) (ref, error) {
 	}
 	g.writtenAs(module, name)
 	g.judge()
+	m.match.date(g)
 	m.judgeJoblib(g)
 	if !takenByTorch(module, name) {
 		m.against("global", wire.Quote(g.String())+" is not on its list", refAbsent)

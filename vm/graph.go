@@ -1,6 +1,8 @@
 package vm
 
 import (
+	"crypto/sha256"
+	"io"
 	"math"
 
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -10,7 +12,8 @@ import (
 // immutable and safe for concurrent use.
 type Graph struct {
 	b       *limits.Budget
-	src     string // the pickle's bytes, from file offset base on
+	src     string  // the pickle's bytes, from file offset base on
+	in      *source // what reads the bytes of src that were left out, or nil
 	base    int64
 	end     int64 // file offset after STOP
 	proto   int
@@ -23,6 +26,7 @@ type Graph struct {
 	attrs   map[uint32]attr // of dicts, lists and sets that have any
 	notes   []Note
 	held    int64
+	written map[*ClassSet]uint64 // versions of libraries that could have written the pickle
 
 	weightsOnly Verdict
 }
@@ -158,7 +162,32 @@ func (g *Graph) text(r ref) string {
 	if n.flags&flagSide != 0 {
 		return g.side[n.a]
 	}
+	if g.in != nil && n.n >= longValue {
+		g.in.fill(n.a, n.a+n.n)
+	}
 	return g.src[n.a : n.a+n.n]
+}
+
+// Unread returns the parts of the pickle that nothing has looked at, which are numbers of
+// arrays, as offsets in the file and lengths, and the SHA-256 of all its other bytes in their order. The verdict of the scan holds for
+// any file that has the same other bytes in the same places.
+func (g *Graph) Unread() (parts [][2]int64, sum [sha256.Size]byte) {
+	h := sha256.New()
+	end := int(g.end - g.base)
+	at := 0
+	if g.in != nil {
+		for _, hole := range g.in.text.Holes() {
+			if hole.From < end {
+				hole.To = min(hole.To, end)
+				io.WriteString(h, g.src[at:hole.From])
+				parts = append(parts, [2]int64{g.base + int64(hole.From), int64(hole.To - hole.From)})
+				at = hole.To
+			}
+		}
+	}
+	io.WriteString(h, g.src[at:end])
+	h.Sum(sum[:0])
+	return parts, sum
 }
 
 // global returns the global that a value is, or that was called.

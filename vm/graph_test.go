@@ -78,6 +78,32 @@ func TestAccessorsOfNoneReturnZeroValues(t *testing.T) {
 	}
 }
 
+// Only a dict has entries, however many elements another value has.
+func TestOnlyDictsHaveEntries(t *testing.T) {
+	for _, data := range []string{"]Na.", "](NNNe.", "N\x85.", "NN\x86.", "X\x02\x00\x00\x00ab.", "\x80\x04\x8f(NK\x01\x90."} {
+		v := must(t, data).Root()
+		if v.Len() == 0 {
+			t.Errorf("%q is empty", data)
+		}
+		for range v.Entries() {
+			t.Errorf("%q has entries", data)
+		}
+		if _, ok := v.Lookup("a"); ok {
+			t.Errorf("%q has a key", data)
+		}
+	}
+	n := 0
+	for k, v := range must(t, "}(X\x01\x00\x00\x00aNX\x01\x00\x00\x00bNu.").Root().Entries() {
+		if k.Kind() != vm.KindText || v.Kind() != vm.KindNone {
+			t.Errorf("%v: %v", k, v)
+		}
+		n++
+	}
+	if n != 2 {
+		t.Errorf("%d entries", n)
+	}
+}
+
 const tensor = "ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x06tQ" +
 	"K\x00K\x02K\x03\x86K\x03K\x01\x86\x89ccollections\nOrderedDict\n)RtR"
 

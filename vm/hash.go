@@ -63,7 +63,7 @@ func bigHash(text string) uint64 {
 }
 
 // numberHash returns the hash of a number.
-func (m *machine) numberHash(form keyForm) (uint64, bool) {
+func (m *matcher) numberHash(form keyForm) (uint64, bool) {
 	switch form.kind {
 	case keyInt:
 		n := form.a
@@ -113,11 +113,11 @@ func (m *machine) tupleHash(n *node) (h uint64, known bool, err error) {
 
 // lane returns the hash of an element of a tuple.
 func (m *machine) lane(r ref) (h uint64, known bool, err error) {
-	if n, ok := m.tuple(r); ok {
+	if n, ok := m.match.tuple(r); ok {
 		return m.tupleHash(n)
 	}
-	form := m.keyForm(r)
-	if h, ok := m.numberHash(form); ok {
+	form := m.match.keyForm(r)
+	if h, ok := m.match.numberHash(form); ok {
 		return h, true, nil
 	}
 	if (form.kind == keyText || form.kind == keyBytes) && form.text == "" {

@@ -43,6 +43,9 @@ func ScanPlain(b *limits.Budget, r io.ReaderAt, off, end int64) *Report {
 func scanAs(b *limits.Budget, as reading, r io.ReaderAt, off, end int64) (out *Report, arrays int, padded bool) {
 	m := newMachine(b, r, off, end)
 	m.arrays.as = as
+	if as == skipped {
+		m.in.sparse, m.g.in = true, m.in
+	}
 	return scan(m, false), m.arrays.seen, m.arrays.padded
 }
 
@@ -109,11 +112,22 @@ func DisassemblePlain(b *limits.Budget, r io.ReaderAt, off, end int64) iter.Seq2
 	return disassemble(b, r, off, end, skipped)
 }
 
-const joblibModule, joblibName = "joblib.numpy_pickle", "NumpyArrayWrapper"
+const (
+	joblibModule, joblibName = "joblib.numpy_pickle", "NumpyArrayWrapper"
+	// scikit-learn before 0.21 has joblib 0.11 to 0.13 inside it.
+	joblibInside = "sklearn.externals." + joblibModule
+)
 
-// judgeJoblib allows the one class of joblib that is data.
+// judgeJoblib allows the one class of joblib that is data. Of its two modules a pickle may name one:
+// a joblib that takes the arrays of one for data takes those of the other for instructions.
 func (m *machine) judgeJoblib(g *Global) {
-	if m.arrays.as != unread && g.Module == joblibModule && g.Name == joblibName {
+	if m.arrays.as == unread || g.Name != joblibName || g.Module != joblibModule && g.Module != joblibInside {
+		return
+	}
+	if m.arrays.module == "" {
+		m.arrays.module = g.Module
+	}
+	if m.arrays.module == g.Module {
 		g.ID, g.Status, g.Reason = JoblibArray, Allowed, ""
 	}
 }
@@ -126,7 +140,7 @@ type arrayState struct {
 
 // arrayState reads the state of a wrapper: exactly the attributes that joblib writes,
 // since others might replace its methods. Versions before 1.2 write no alignment.
-func (m *machine) arrayState(r ref) (s arrayState, ok bool) {
+func (m *matcher) arrayState(r ref) (s arrayState, ok bool) {
 	n, required := m.g.node(r), 0
 	for i := range n.n {
 		key, v, fits := m.g.elem(n.a+2*i), m.g.elem(n.a+2*i+1), false
@@ -153,7 +167,7 @@ func (m *machine) arrayState(r ref) (s arrayState, ok bool) {
 
 // array handles the BUILD of a wrapper, which its array follows.
 func (m *machine) array(state ref) error {
-	s, ok := m.arrayState(state)
+	s, ok := m.match.arrayState(state)
 	if err := m.settle(); err != nil {
 		return err
 	}
@@ -193,7 +207,7 @@ func (m *machine) array(state ref) error {
 // holds reads the bytes of an array and keeps their place with the wrapper, for rules that look at
 // numbers. Each reading looks at what it takes for them.
 func (m *machine) holds(wrapper ref, size uint64) error {
-	at, err := m.data(size)
+	at, err := m.bulk(size)
 	if err != nil {
 		return err
 	}
@@ -205,12 +219,12 @@ func (m *machine) holds(wrapper ref, size uint64) error {
 }
 
 // held returns what a wrapper is replaced by: its bytes, or an array of objects.
-func (m *machine) held(wrapper ref) ref {
+func (m *matcher) held(wrapper ref) ref {
 	return m.g.attrs[uint32(wrapper)].extra
 }
 
 // joblibView returns the parts of an array of joblib.
-func (m *machine) joblibView(r ref) (v arrayView, ok bool) {
+func (m *matcher) joblibView(r ref) (v arrayView, ok bool) {
 	data := m.held(r)
 	state := m.g.state(r)
 	if data == refAbsent || state == refAbsent || m.g.kind(state) != KindDict {
@@ -224,7 +238,7 @@ func (m *machine) joblibView(r ref) (v arrayView, ok bool) {
 }
 
 // isJoblibArray reports whether a wrapper is one of numpy.ndarray that has data.
-func (m *machine) isJoblibArray(r ref) bool {
+func (m *matcher) isJoblibArray(r ref) bool {
 	data := m.held(r)
 	if data == refAbsent || m.g.kind(m.g.state(r)) != KindDict {
 		return false
@@ -239,7 +253,7 @@ func (m *machine) isJoblibArray(r ref) bool {
 // isObjectType reports whether joblib stores an array as another pickle.
 func (m *machine) isObjectType(dtype ref) bool {
 	state := m.g.state(dtype)
-	return state != refAbsent && m.fits(rules[NumpyDType].state, state, refAbsent) && m.dtypeFits(dtype, state) && m.hasObjects(dtype)
+	return state != refAbsent && m.match.fits(rules[NumpyDType].state, state, refAbsent) && m.match.dtypeFits(dtype, state) && m.match.hasObjects(dtype)
 }
 
 // objects runs the pickle in the place of an array of objects, which joblib loads
@@ -255,14 +269,15 @@ func (m *machine) objects(s arrayState) error {
 	if m.arrays.depth++; m.arrays.depth > int(m.maxDepth) {
 		return &limits.Error{Axis: limits.Depth, Want: int64(m.arrays.depth), Left: int64(m.maxDepth)}
 	}
+	m.frame = 0 // it ends here, if there was one: behind its end, its place would hide that of the file
 	wrapper := m.top()
-	outer := run{begun: m.pos}
-	outer.memo.spread = m.memo.spread
-	m.exchange(&outer)
+	other, proto := unpickler{begun: m.pos}, 0
+	other.memo.spread = m.memo.spread
+	m.exchange(&other, &proto)
 	err := m.instructions()
 	array := m.g.root
-	m.exchange(&outer) // which is the inner one now
-	m.tmp.Drop(outer.room())
+	m.exchange(&other, &proto)
+	m.tmp.Drop(other.room()) // that of the inner pickle
 	m.g.root, m.done = refNone, false
 	m.arrays.depth--
 	if err != nil {
@@ -292,31 +307,11 @@ func (m *machine) becomes(wrapper, array ref) error {
 	return m.setAttr(wrapper, attr{extra: array}, false)
 }
 
-// A run is what an unpickler keeps of its own.
-type run struct {
-	stack        []ref
-	marks        []uint32
-	low          int
-	memo         memo
-	frame, begun int
-	proto        int
-}
-
 // exchange begins or ends the run of a pickle inside another.
-func (m *machine) exchange(r *run) {
-	m.stack, r.stack = r.stack, m.stack
-	m.marks, r.marks = r.marks, m.marks
-	m.low, r.low = r.low, m.low
-	m.memo, r.memo = r.memo, m.memo
-	m.frame, r.frame = r.frame, m.frame
-	m.begun, r.begun = r.begun, m.begun
-	m.g.proto, r.proto = r.proto, m.g.proto
+func (m *machine) exchange(u *unpickler, proto *int) {
+	m.unpickler, *u = *u, m.unpickler
+	m.g.proto, *proto = *proto, m.g.proto
 	m.limit()
-}
-
-// room is the memory of a run.
-func (r *run) room() int64 {
-	return 4*int64(cap(r.stack)+cap(r.marks)+cap(r.memo.dense)) + 8*int64(cap(r.memo.sparse))
 }
 
 // arraySize returns the size of an array in bytes.
@@ -340,11 +335,11 @@ func (m *machine) arraySize(s arrayState) (uint64, error) {
 
 // itemSize returns the size of an element of an array's dtype, which is never a subarray.
 func (m *machine) itemSize(dtype ref) (uint64, bool) {
-	size, _, ok := m.codeSize(dtype)
+	size, _, ok := m.match.codeSize(dtype)
 	state := m.g.state(dtype)
 	if !ok || state == refAbsent {
 		return size, ok
 	}
-	return size, m.fits(rules[NumpyDType].state, state, refAbsent) && m.dtypeFits(dtype, state) &&
+	return size, m.match.fits(rules[NumpyDType].state, state, refAbsent) && m.match.dtypeFits(dtype, state) &&
 		m.g.elem(m.g.node(state).a+dtypeSubarray) == refNone
 }

@@ -145,6 +145,7 @@ func TestScanOfArraysOfJoblib(t *testing.T) {
 		"a subarray":                          {wrapper(class, order, shape("K\x01\x85"), field("dtype", dtype("V8", "cnumpy\ndtype\n"+short("f8")+"\x89\x88\x87RK\x01\x85\x86NNK\x08K\x01K\x00"))) + eight + ".", wire.Unsupported, no},
 		"fields of a number":                  {wrapper(class, order, shape("K\x01\x85"), field("dtype", dtype("f8", "N)}J\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00"))) + eight + ".", wire.Forbidden, "numpy.dtype"},
 		"pickle.load runs the bytes":          {wrapper(class, order, shape("K\x02\x85"), f8) + system + "..." + ".", wire.Forbidden, "os.system"},
+		"pickle.load runs some of the bytes":  {wrapper(class, order, shape("K\x02\x85"), f8) + "cos\nsystem\n\xff\xff\xff\xff\xff" + ".", wire.Forbidden, "os.system"},
 		"pickle.load ends in the bytes":       {wrapper(class, order, shape("K\x01\x85"), f8) + ".......x" + ".", wire.Unsupported, "differently, both to the end"},
 		"older joblib runs the last bytes":    {wrapper(class, order, shape("K\x01\x85"), f8, align) + "\x0e" + strings.Repeat("\xff", 7) + "cos\nsystem\n0" + "\x00\x00.", wire.Forbidden, "os.system"},
 		"an array inside a frame":             {"\x80\x04\x95\xf0\x00\x00\x00\x00\x00\x00\x00" + wrapper(class, order, shape("K\x01\x85"), f8)[2:] + strings.Repeat("\x00", 256), wire.Malformed, "inside a frame"},

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -37,7 +38,7 @@ const (
 )
 
 // keyForm returns the form of a key that is not a tuple.
-func (m *machine) keyForm(r ref) keyForm {
+func (m *matcher) keyForm(r ref) keyForm {
 	one := keyForm{kind: keyOne, a: uint64(r)}
 	if v, ok := m.g.int64(r); ok {
 		return keyForm{kind: keyInt, a: uint64(v)}
@@ -95,7 +96,7 @@ func globalForm(g *Global) keyForm {
 }
 
 // objectForm returns the form of the result of a call.
-func (m *machine) objectForm(r ref, one keyForm) keyForm {
+func (m *matcher) objectForm(r ref, one keyForm) keyForm {
 	id, args := m.g.id(r), m.g.node(m.g.elem(m.g.node(r).a+objArgs))
 	arg := func(i uint32) ref { return m.g.elem(args.a + i) }
 	switch id {
@@ -118,14 +119,72 @@ func (m *machine) objectForm(r ref, one keyForm) keyForm {
 	case NumpyScalar:
 		return m.scalarForm(args, one)
 	case LibraryData, SetMember:
-		if c := m.g.global(r).class; c.family {
+		c := m.g.global(r).class
+		switch {
+		case c.family:
 			return keyForm{kind: keyFamily, text: c.names[0]}
+		case c.equal != nil:
+			return m.equalForm(r, c)
 		}
 		return keyForm{kind: keyUnknown}
 	case Slice, Range, TorchDevice, TorchLayout, NumpyDType:
 		return keyForm{kind: keyFamily, text: m.g.global(r).Name}
 	}
 	return one // tensors and refused objects
+}
+
+// equalForm returns the form of an instance of a frozen dataclass, which is equal to those with the
+// same attributes. One that is missing is None.
+func (m *matcher) equalForm(r ref, c *class) keyForm {
+	unknown := keyForm{kind: keyUnknown}
+	state := m.g.state(r)
+	if state == refAbsent || m.g.kind(state) != KindDict {
+		return unknown
+	}
+	n := m.g.node(state)
+	out := append([]byte(c.names[0]), 0)
+	for _, name := range c.equal {
+		value := ref(refNone)
+		for i := range n.n {
+			m.cost++
+			if key := m.g.elem(n.a + 2*i); m.g.kind(key) == KindText && m.g.text(key) == name {
+				value = m.g.elem(n.a + 2*i + 1)
+			}
+		}
+		var ok bool
+		if out, ok = m.appendPart(out, value); !ok {
+			return unknown
+		}
+	}
+	return keyForm{kind: keyNamed, a: uint64(LibraryData), text: string(out)}
+}
+
+// appendPart appends an attribute so that different ones differ: a text with its length, None, the
+// numbers of a torch.Size.
+func (m *matcher) appendPart(out []byte, r ref) ([]byte, bool) {
+	switch {
+	case m.g.kind(r) == KindNone:
+		return append(out, 'n'), true
+	case m.g.kind(r) == KindText:
+		text := m.g.text(r)
+		m.cost += int64(len(text) / 64)
+		out = strconv.AppendInt(append(out, 't'), int64(len(text)), 10)
+		return append(append(out, ' '), text...), true
+	}
+	size, ok := m.tuple(r)
+	if !ok || m.g.kind(r) != KindObject {
+		return out, false
+	}
+	out = append(out, 's')
+	for i := range size.n {
+		m.cost++
+		v, ok := m.g.int64(m.g.elem(size.a + i))
+		if !ok {
+			return out, false
+		}
+		out = append(strconv.AppendInt(out, v, 10), ' ')
+	}
+	return append(out, 'e'), true
 }
 
 func (g *Graph) real(r ref) float64 {
@@ -163,7 +222,7 @@ func withoutFold(state string) string {
 }
 
 // pathForm returns the form of a path whose parts are as pathlib writes them.
-func (m *machine) pathForm(g *Global, args *node) keyForm {
+func (m *matcher) pathForm(g *Global, args *node) keyForm {
 	var out strings.Builder
 	m.cost += int64(args.n)
 	for i := range args.n {
@@ -178,7 +237,7 @@ func (m *machine) pathForm(g *Global, args *node) keyForm {
 }
 
 // scalarForm returns the form of a NumPy scalar: a number, a text or bytes.
-func (m *machine) scalarForm(args *node, one keyForm) keyForm {
+func (m *matcher) scalarForm(args *node, one keyForm) keyForm {
 	unknown := keyForm{kind: keyUnknown}
 	if args.n != 2 || m.g.kind(m.g.elem(args.a+1)) != KindBytes || m.g.kind(m.g.elem(args.a)) != KindObject {
 		return unknown
@@ -218,7 +277,7 @@ func (m *machine) scalarForm(args *node, one keyForm) keyForm {
 	return unknown
 }
 
-func (m *machine) isBigEndian(dtype ref) bool {
+func (m *matcher) isBigEndian(dtype ref) bool {
 	state := m.g.state(dtype)
 	if state == refAbsent || m.g.kind(state) != KindTuple || m.g.node(state).n < 2 {
 		return false
@@ -249,7 +308,7 @@ func wideText(p []byte) string {
 
 // tuple returns the elements of a value that Python compares as a tuple, which includes
 // torch.Size.
-func (m *machine) tuple(r ref) (n *node, ok bool) {
+func (m *matcher) tuple(r ref) (n *node, ok bool) {
 	if m.g.kind(r) == KindTuple {
 		return m.g.node(r), true
 	}
@@ -275,13 +334,13 @@ func (m *machine) hash(r ref) (uint64, error) {
 			return maphash.String(m.seed, m.g.text(r)), nil
 		}
 	}
-	n, ok := m.tuple(r)
+	n, ok := m.match.tuple(r)
 	if !ok {
-		form := m.keyForm(r)
+		form := m.match.keyForm(r)
 		if form.kind == keyText {
 			return maphash.String(m.seed, form.text), nil
 		}
-		if h, ok := m.numberHash(form); ok {
+		if h, ok := m.match.numberHash(form); ok {
 			return maphash.Comparable(m.seed, h), nil
 		}
 		return maphash.Comparable(m.seed, form), nil
@@ -294,7 +353,7 @@ func (m *machine) hash(r ref) (uint64, error) {
 }
 
 // same is Python's equality of keys: identity, or ==.
-func (m *machine) same(a, b ref) (bool, error) {
+func (m *matcher) same(a, b ref) (bool, error) {
 	if a == b {
 		return true, nil
 	}
@@ -349,7 +408,7 @@ func (m *machine) keyed(r ref) error {
 		}
 	case n.kind == KindObject && isUnhashable(m.g.id(r)):
 		return m.strict(errKey, "%s is not a key", r)
-	case n.kind == KindObject && m.keyForm(r).kind == keyUnknown:
+	case n.kind == KindObject && m.match.keyForm(r).kind == keyUnknown:
 		if err := m.strict(errKeyUnknown, "%s as a key: what equals it is not known here", r); err != nil {
 			return err
 		}

@@ -1,9 +1,12 @@
 package vm
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // matches reports whether a value is as a pattern says; of is the class whose state it is.
-func (m *machine) matches(p *pattern, r ref, of *class) bool {
+func (m *matcher) matches(p *pattern, r ref, of *class) bool {
 	m.cost++
 	kind := m.g.kind(r)
 	switch p.op {
@@ -13,7 +16,7 @@ func (m *machine) matches(p *pattern, r ref, of *class) bool {
 		return m.isPlain(r)
 	case ofKind:
 		return int64(kind) == p.num
-	case classOnly, plainClass, arrayClass:
+	case classOnly, plainClass, arrayClass, typeOf:
 		return kind == KindGlobal && m.matchesClass(p, r)
 	case instance:
 		return m.isInstance(r, p.class)
@@ -45,7 +48,7 @@ func (m *machine) matches(p *pattern, r ref, of *class) bool {
 }
 
 // matchesSimple has the patterns of numbers and texts.
-func (m *machine) matchesSimple(p *pattern, r ref, kind Kind) bool {
+func (m *matcher) matchesSimple(p *pattern, r ref, kind Kind) bool {
 	switch p.op {
 	case boolean:
 		return kind == KindBool && (r == refTrue) == (p.num == 1)
@@ -62,6 +65,8 @@ func (m *machine) matchesSimple(p *pattern, r ref, kind Kind) bool {
 		return ok && kind == KindInt
 	case textOf:
 		return (kind == KindText || kind == KindBytes) && m.g.text(r) == p.text
+	case versionOf:
+		return kind == KindText && m.isVersion(p.keys, m.g.text(r))
 	case integerOf:
 		n, ok := m.g.int64(r)
 		return ok && n == p.num
@@ -69,19 +74,33 @@ func (m *machine) matchesSimple(p *pattern, r ref, kind Kind) bool {
 	return false
 }
 
+// isVersion reports whether a text is one of the versions whose form is being matched, and leaves
+// that one only.
+func (m *matcher) isVersion(versions []string, text string) bool {
+	i := slices.Index(versions, text)
+	m.cost += int64(len(versions) / 8)
+	if i < 0 {
+		return false
+	}
+	m.stated &= 1 << i
+	return m.stated != 0
+}
+
 // matchesClass has the patterns of classes themselves.
-func (m *machine) matchesClass(p *pattern, r ref) bool {
+func (m *matcher) matchesClass(p *pattern, r ref) bool {
 	switch p.op {
 	case plainClass:
 		return m.g.id(r) == PlainType
 	case arrayClass:
 		return m.g.id(r) == NumpyArray
+	case typeOf:
+		return m.g.id(r) == TorchDType
 	}
 	return m.g.global(r).class == p.class
 }
 
 // isInstance reports whether r is what a call of a class gave that was not refused.
-func (m *machine) isInstance(r ref, c *class) bool {
+func (m *matcher) isInstance(r ref, c *class) bool {
 	if m.g.kind(r) != KindObject || m.g.node(r).flags&flagRefused != 0 {
 		return false
 	}
@@ -90,7 +109,7 @@ func (m *machine) isInstance(r ref, c *class) bool {
 }
 
 // matchesObject has the patterns of objects whose classes the machine knows itself.
-func (m *machine) matchesObject(p *pattern, r ref) bool {
+func (m *matcher) matchesObject(p *pattern, r ref) bool {
 	id := m.g.id(r)
 	switch p.op {
 	case anyArray:
@@ -105,11 +124,17 @@ func (m *machine) matchesObject(p *pattern, r ref) bool {
 		return id == DateTime
 	case sliceOf:
 		return id == Slice
+	case pathOf:
+		return id == Path
+	case sizeOf:
+		return id == TorchSize
+	case layoutOf:
+		return id == TorchLayout
 	}
 	return false
 }
 
-func (m *machine) matchesTuple(p *pattern, n *node, of *class) bool {
+func (m *matcher) matchesTuple(p *pattern, n *node, of *class) bool {
 	count := int(n.n)
 	if count < p.least || count > len(p.parts) && !p.rest {
 		return false
@@ -122,7 +147,7 @@ func (m *machine) matchesTuple(p *pattern, n *node, of *class) bool {
 	return true
 }
 
-func (m *machine) matchesDict(p *pattern, r ref, of *class) bool {
+func (m *matcher) matchesDict(p *pattern, r ref, of *class) bool {
 	if m.g.id(r) != NoID {
 		return false
 	}
@@ -154,7 +179,7 @@ func (m *machine) matchesDict(p *pattern, r ref, of *class) bool {
 }
 
 // recordKey returns the position of a key, or -1. Keys are few, and each is charged.
-func (m *machine) recordKey(p *pattern, key ref) int {
+func (m *matcher) recordKey(p *pattern, key ref) int {
 	if m.g.kind(key) != KindText {
 		return -1
 	}
@@ -170,7 +195,7 @@ func (m *machine) recordKey(p *pattern, key ref) int {
 
 // isAttribute reports whether an instance of a class may have an attribute of this name:
 // no name that Python looks up, and none that the class has itself.
-func (m *machine) isAttribute(key ref, of *class) bool {
+func (m *matcher) isAttribute(key ref, of *class) bool {
 	if m.g.kind(key) != KindText {
 		return false
 	}
@@ -181,8 +206,8 @@ func (m *machine) isAttribute(key ref, of *class) bool {
 // isPlain reports whether a value contains no function at any depth. A method that calls an
 // attribute can then only call a type of numbers or a class of a set. An instance of such a class was
 // checked when it got its state.
-func (m *machine) isPlain(r ref) bool {
-	if m.cost++; m.cost > costPerByte*int64(m.pos)+freeCost {
+func (m *matcher) isPlain(r ref) bool {
+	if m.cost++; m.cost > m.allowed() {
 		return false // settle ends the run
 	}
 	switch m.g.kind(r) {
@@ -207,7 +232,7 @@ func (m *machine) isPlain(r ref) bool {
 	return (a.state == refAbsent || m.isPlain(a.state)) && (a.extra == refAbsent || m.isPlain(a.extra))
 }
 
-func (m *machine) isPlainObject(r ref) bool {
+func (m *matcher) isPlainObject(r ref) bool {
 	switch m.g.id(r) {
 	case SetMember:
 		return m.g.node(r).flags&flagRefused == 0
@@ -226,7 +251,7 @@ func (m *machine) isPlainObject(r ref) bool {
 
 // plainArgs reports whether the arguments of a call have no function in them. A class that the call
 // returns does not count: (ndarray, (0,), "b").
-func (m *machine) plainArgs(r ref) bool {
+func (m *matcher) plainArgs(r ref) bool {
 	return m.all(m.argsOf(r), func(arg ref) bool {
 		if m.g.kind(arg) == KindGlobal {
 			id := m.g.id(arg)

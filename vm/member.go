@@ -28,7 +28,7 @@ func (m *machine) callMember(id ID, callee, args ref, isNew bool) (done bool, er
 
 // callClass calls a class of a set.
 func (m *machine) callClass(callee, args ref, isNew bool) error {
-	taken := m.takesCall(m.g.global(callee).class, args, isNew)
+	taken := m.match.takesCall(m.g.global(callee).class, args, isNew)
 	if err := m.settle(); err != nil {
 		return err
 	}
@@ -46,8 +46,8 @@ func (m *machine) callClass(callee, args ref, isNew bool) error {
 		return err
 	}
 	if m.g.global(callee).class.names[0] == treeClass {
-		m.tree = m.top()
-		m.unbuilt++
+		m.match.tree = m.top()
+		m.match.unbuilt++
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (m *machine) reconstruct(args ref) (made bool, err error) {
 	if own.Status == Allowed && own.ID != LibraryData {
 		return false, nil
 	}
-	fits := m.isReconstructed(own.class, base, items)
+	fits := m.match.isReconstructed(own.class, base, items)
 	if err := m.settle(); err != nil {
 		return true, err
 	}
@@ -86,14 +86,20 @@ func (m *machine) reconstruct(args ref) (made bool, err error) {
 
 // isReconstructed reports whether a class is made of object and nothing, or of dict and
 // items.
-func (m *machine) isReconstructed(c *class, base, items ref) bool {
-	if c == nil || c.new == nil || !m.matches(c.new, refEmpty, c) || m.g.kind(base) != KindGlobal || m.g.id(base) != PlainType {
+func (m *matcher) isReconstructed(c *class, base, items ref) bool {
+	if c == nil || m.g.kind(base) != KindGlobal || m.g.id(base) != PlainType {
 		return false
 	}
-	if m.g.global(base).Name == "object" {
-		return items == refNone
-	}
-	return m.g.global(base).Name == "dict" && c.dict != nil && m.g.kind(items) == KindDict && m.matches(c.dict, items, c)
+	name := m.g.global(base).Name
+	return m.narrow(c, m.possible(c.set), func(f *form) bool {
+		if f.new == nil || !m.matches(f.new, refEmpty, c) {
+			return false
+		}
+		if name == "object" {
+			return items == refNone
+		}
+		return name == "dict" && f.dict != nil && m.g.kind(items) == KindDict && m.matches(f.dict, items, c)
+	}, func(check) bool { return true })
 }
 
 // keeps stores the items with which a dict was made.
@@ -109,7 +115,7 @@ func (m *machine) keeps(object, items ref) error {
 
 // buildClass gives a state to an instance of a class of a set.
 func (m *machine) buildClass(target, state ref) error {
-	taken := m.takesState(m.g.global(target).class, target, state)
+	taken := m.match.takesState(m.g.global(target).class, target, state)
 	if err := m.settle(); err != nil {
 		return err
 	}
@@ -144,12 +150,8 @@ func (m *machine) changeClass(target ref, items []ref, isDict bool) (done bool, 
 		return false, nil
 	}
 	c := m.g.global(target).class
-	p := c.list
-	if isDict {
-		p = c.dict
-	}
 	// A pickler writes the items before the state, and rules about both are asked then.
-	if p == nil || len(items) == 0 || m.g.state(target) != refAbsent || !m.takesItems(p, c, items, isDict) {
+	if len(items) == 0 || m.g.state(target) != refAbsent || !m.match.takesItems(c, items, isDict) {
 		return false, m.settle()
 	}
 	if err := m.settle(); err != nil {
@@ -175,7 +177,17 @@ func (m *machine) changeClass(target ref, items []ref, isDict bool) (done bool, 
 	return true, m.extend(held, items)
 }
 
-func (m *machine) takesItems(p *pattern, c *class, items []ref, isDict bool) bool {
+func (m *matcher) takesItems(c *class, items []ref, isDict bool) bool {
+	return m.narrow(c, m.possible(c.set), func(f *form) bool {
+		p := f.list
+		if isDict {
+			p = f.dict
+		}
+		return p != nil && m.areItems(p, c, items, isDict)
+	}, func(check) bool { return true })
+}
+
+func (m *matcher) areItems(p *pattern, c *class, items []ref, isDict bool) bool {
 	for i, r := range items {
 		one := p
 		if isDict {

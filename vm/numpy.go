@@ -53,12 +53,12 @@ func typeCode(s string) (size uint64, code byte, ok bool) {
 
 // codeSize returns the size of an element by the code of a dtype, such as "f8" or "U3",
 // which cannot change.
-func (m *machine) codeSize(dtype ref) (size uint64, code byte, ok bool) {
+func (m *matcher) codeSize(dtype ref) (size uint64, code byte, ok bool) {
 	return m.sizeWith(dtype, m.g.state(dtype))
 }
 
 // sizeWith is codeSize for a dtype with a state, which has the size of a numpy.record.
-func (m *machine) sizeWith(dtype, state ref) (size uint64, code byte, ok bool) {
+func (m *matcher) sizeWith(dtype, state ref) (size uint64, code byte, ok bool) {
 	text, ok := m.codeText(dtype)
 	if !ok {
 		return 0, 0, false
@@ -74,7 +74,7 @@ func (m *machine) sizeWith(dtype, state ref) (size uint64, code byte, ok bool) {
 const recordCode = "V0"
 
 // hasObjects reports whether the elements of a dtype refer to objects of Python.
-func (m *machine) hasObjects(dtype ref) bool {
+func (m *matcher) hasObjects(dtype ref) bool {
 	if _, code, ok := m.codeSize(dtype); ok && code == objectCode {
 		return true
 	}
@@ -88,7 +88,7 @@ func (m *machine) hasObjects(dtype ref) bool {
 
 // objectsFit reports whether data is a list with one object per element of an array; NumPy does not
 // check its length. An element of a structure is a tuple of its fields.
-func (m *machine) objectsFit(dtype, data ref, count uint64) bool {
+func (m *matcher) objectsFit(dtype, data ref, count uint64) bool {
 	if m.g.kind(data) != KindList || m.g.id(data) != NoID || uint64(m.g.node(data).n) != count {
 		return false
 	}
@@ -111,7 +111,7 @@ func (m *machine) objectsFit(dtype, data ref, count uint64) bool {
 const maxBeside = 4 << 10
 
 // isArray reports whether r is an array of numpy.ndarray itself.
-func (m *machine) isArray(r ref) bool {
+func (m *matcher) isArray(r ref) bool {
 	if m.g.kind(r) != KindObject {
 		return false
 	}
@@ -132,7 +132,7 @@ type arrayView struct {
 }
 
 // view returns the parts of an array. One that was given no state is empty.
-func (m *machine) view(r ref) (v arrayView, ok bool) {
+func (m *matcher) view(r ref) (v arrayView, ok bool) {
 	if !m.isArray(r) {
 		return v, false
 	}
@@ -153,7 +153,7 @@ func (m *machine) view(r ref) (v arrayView, ok bool) {
 
 // isArrayOf reports whether r is an array of one of the types, and of the dimensions, of a
 // pattern. Its bytes have the order of a machine that counts from the lowest one.
-func (m *machine) isArrayOf(r ref, p *pattern) bool {
+func (m *matcher) isArrayOf(r ref, p *pattern) bool {
 	v, ok := m.view(r)
 	if !ok || p.num >= 0 && int64(m.g.node(v.shape).n) != p.num {
 		return false
@@ -163,7 +163,7 @@ func (m *machine) isArrayOf(r ref, p *pattern) bool {
 }
 
 // codeText returns the code of a dtype, or that of a class.
-func (m *machine) codeText(dtype ref) (string, bool) {
+func (m *matcher) codeText(dtype ref) (string, bool) {
 	args := m.g.elem(m.g.node(dtype).a + objArgs)
 	if m.g.kind(args) != KindTuple || !m.takes(rules[NumpyDType].call, args) {
 		return "", false // a scan has refused the call
@@ -178,14 +178,14 @@ func (m *machine) codeText(dtype ref) (string, bool) {
 // isNewDType reports whether arguments of dtype make a new one: a code, not aligned, and
 // copied. (Otherwise it is one of NumPy's own, which ignores a state.) NumPy before 1.20
 // wrote the two flags as numbers.
-func (m *machine) isNewDType(args ref) bool {
+func (m *matcher) isNewDType(args ref) bool {
 	align, isFlag := m.flag(m.arg(args, 1))
 	copied, isOther := m.flag(m.arg(args, 2))
 	return isFlag && isOther && !align && copied
 }
 
 // flag reads False, True, 0 or 1.
-func (m *machine) flag(r ref) (value, ok bool) {
+func (m *matcher) flag(r ref) (value, ok bool) {
 	if r == refFalse || r == refTrue {
 		return r == refTrue, true
 	}
@@ -197,7 +197,7 @@ func (m *machine) flag(r ref) (value, ok bool) {
 const mostElements = 1 << 31
 
 // elements returns the number of elements of an array with this shape.
-func (m *machine) elements(shape ref) (uint64, bool) {
+func (m *matcher) elements(shape ref) (uint64, bool) {
 	if m.g.kind(shape) != KindTuple {
 		return 0, false
 	}
@@ -224,7 +224,7 @@ const maxRank = 64
 // isArrayState reports whether the state of an array, of the right types, has a version
 // that NumPy reads, and a list where the elements are objects. A state of four parts has
 // no version.
-func (m *machine) isArrayState(state ref) bool {
+func (m *matcher) isArrayState(state ref) bool {
 	n := m.g.node(state)
 	version, _ := m.g.int64(m.g.elem(n.a))
 	isList := m.g.kind(m.g.elem(n.a+n.n-1)) == KindList
@@ -233,7 +233,7 @@ func (m *machine) isArrayState(state ref) bool {
 
 // isFromBuffer reports whether arguments of _frombuffer make an array: elements with a
 // size, and an order that picklers write. NumPy accepts other orders too.
-func (m *machine) isFromBuffer(args ref) bool {
+func (m *matcher) isFromBuffer(args ref) bool {
 	size, _, known := m.codeSize(m.arg(args, 1))
 	if known && size == 0 || m.hasObjects(m.arg(args, 1)) {
 		return false
@@ -246,7 +246,7 @@ func (m *machine) isFromBuffer(args ref) bool {
 }
 
 // isPermutation reports whether axes has each axis of a shape once.
-func (m *machine) isPermutation(axes, shape ref) bool {
+func (m *matcher) isPermutation(axes, shape ref) bool {
 	if m.g.kind(axes) != KindTuple || m.g.kind(shape) != KindTuple || m.g.node(axes).n != m.g.node(shape).n {
 		return false
 	}
@@ -276,19 +276,19 @@ func (m *machine) hasAllBytes(id ID, parts ref) error {
 	default: // a version may come first
 		dtype, data, shape = n.a+n.n-3, n.a+n.n-1, m.g.elem(n.a+n.n-4)
 	}
-	count, ok := m.elements(shape)
-	size, _, known := m.codeSize(m.g.elem(dtype))
+	count, ok := m.match.elements(shape)
+	size, _, known := m.match.codeSize(m.g.elem(dtype))
 	var full bool
-	if known && id == NumpyReconstruct && m.hasObjects(m.g.elem(dtype)) {
-		full = m.objectsFit(m.g.elem(dtype), m.g.elem(data), count)
+	if known && id == NumpyReconstruct && m.match.hasObjects(m.g.elem(dtype)) {
+		full = m.match.objectsFit(m.g.elem(dtype), m.g.elem(data), count)
 	} else if known {
-		bytes, all := m.bytesOf(m.g.elem(data))
-		full = all && count*size == bytes && !m.isSubarrayType(m.g.elem(dtype)) && !m.hasObjects(m.g.elem(dtype))
-		if full && !m.textsFit(m.g.elem(dtype), m.g.elem(data)) && m.settle() == nil {
+		bytes, all := m.match.bytesOf(m.g.elem(data))
+		full = all && count*size == bytes && !m.match.isSubarrayType(m.g.elem(dtype)) && !m.match.hasObjects(m.g.elem(dtype))
+		if full && !m.match.textsFit(m.g.elem(dtype), m.g.elem(data)) && m.settle() == nil {
 			return m.strict(errNumpyText, "a text with a character, or a moment with a number, that NumPy does not have", refAbsent)
 		}
 	}
-	if full && id != NumpyScalar && !m.isOwnMemory(m.g.elem(data)) {
+	if full && id != NumpyScalar && !m.match.isOwnMemory(m.g.elem(data)) {
 		full = false
 	}
 	if err := m.settle(); err != nil {
@@ -302,14 +302,14 @@ func (m *machine) hasAllBytes(id ID, parts ref) error {
 
 // bytesOf returns the number of bytes in the data of an array. Data written by Python 2
 // may be a text of characters below 256.
-func (m *machine) bytesOf(data ref) (n uint64, ok bool) {
+func (m *matcher) bytesOf(data ref) (n uint64, ok bool) {
 	if kind := m.g.kind(data); kind != KindBytes && kind != KindText {
 		return 0, false
 	}
-	s := m.g.text(data)
 	if m.g.kind(data) == KindBytes {
-		return uint64(len(s)), true
+		return uint64(m.g.node(data).n), true
 	}
+	s := m.g.text(data)
 	m.cost += int64(len(s) / 16)
 	return uint64(utf8.RuneCountInString(s)), isNarrow(s)
 }
@@ -332,7 +332,7 @@ const copiedTypes = "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 floa
 
 // isForTorch reports whether torch.from_numpy accepts an array, which must have the byte
 // order of the machine, and whether it can have the type to.
-func (m *machine) isForTorch(array, to ref) bool {
+func (m *matcher) isForTorch(array, to ref) bool {
 	parts, at := m.g.elem(m.g.node(array).a+objArgs), uint32(1)
 	if !m.isArray(array) {
 		return false

@@ -14,7 +14,7 @@ type pattern struct {
 	num   int64
 	class *class     // of classOnly, instance
 	parts []*pattern // of a tuple, the alternatives, the elements, the values of a dict
-	keys  []string   // of a record
+	keys  []string   // of a record, or versions
 	least int        // parts of a tuple or a record that must be there
 	rest  bool       // the last part of a tuple may be repeated
 }
@@ -50,6 +50,11 @@ const (
 	arrayClass
 	int64Of
 	numericOf // a number of Python or NumPy
+	versionOf // the text of a version; keys are those of the set
+	sizeOf    // a torch.Size
+	typeOf    // a type of torch, such as torch.float32
+	layoutOf  // torch.strided, as torch writes it
+	pathOf    // a path of pathlib
 )
 
 // simple are the patterns of one word.
@@ -59,7 +64,8 @@ var simple = map[string]pattern{
 	"float": {op: ofKind, num: int64(KindFloat)}, "number": {op: number}, "small": {op: small}, "positive": {op: positive}, "str": {op: ofKind, num: int64(KindText)},
 	"bytes": {op: ofKind, num: int64(KindBytes)}, "list": {op: ofKind, num: int64(KindList)}, "dict": {op: ofKind, num: int64(KindDict)},
 	"set": {op: ofKind, num: int64(KindSet)}, "tuple": {op: ofKind, num: int64(KindTuple)}, "array": {op: anyArray}, "dtype": {op: dtypeOf}, "scalar": {op: scalarOf},
-	"datetime": {op: moment}, "slice": {op: sliceOf}, "attributes": {op: attributes}, "plain": {op: plainClass}, "ndarray": {op: arrayClass}, "ordered": {op: keyedDict}, "int64": {op: int64Of}, "numeric": {op: numericOf},
+	"version": {op: versionOf}, "datetime": {op: moment}, "slice": {op: sliceOf}, "attributes": {op: attributes}, "plain": {op: plainClass}, "ndarray": {op: arrayClass}, "ordered": {op: keyedDict}, "int64": {op: int64Of}, "numeric": {op: numericOf},
+	"torchsize": {op: sizeOf}, "torchdtype": {op: typeOf}, "torchlayout": {op: layoutOf}, "path": {op: pathOf},
 }
 
 // A patternReader parses one pattern.
@@ -67,6 +73,7 @@ type patternReader struct {
 	rest  string
 	types map[string]*pattern
 	named func(name string) *class
+	of    *ClassSet // whose versions a text may be
 	depth int
 }
 
@@ -139,6 +146,9 @@ func (r *patternReader) one() (*pattern, error) {
 		return p, nil
 	}
 	if p, ok := simple[word]; ok {
+		if p.op == versionOf {
+			p.keys = r.of.versions
+		}
 		return &p, nil
 	}
 	if n, err := strconv.ParseInt(word, 10, 64); err == nil {

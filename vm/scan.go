@@ -94,7 +94,10 @@ func ScanNext(b *limits.Budget, r io.ReaderAt, off, end int64) *Report {
 
 func scan(m *machine, whole bool) *Report {
 	m.whole, m.scan = whole, true
-	err := m.run()
+	err := wire.At(Format, "", m.g.base, m.b.Step(scanSteps))
+	if err == nil {
+		err = m.run()
+	}
 	m.release(true)
 	out := &Report{
 		Graph:       m.g,
@@ -120,6 +123,9 @@ func scan(m *machine, whole bool) *Report {
 	m.g.weightsOnly = out.WeightsOnly
 	return out
 }
+
+// scanSteps are those of a scan, however short its pickle: it takes a machine of its own.
+const scanSteps = 48
 
 // A Use says what an [Event] is.
 type Use uint8

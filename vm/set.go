@@ -3,6 +3,7 @@ package vm
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,8 +15,10 @@ const maxSetLines = 1 << 16
 //	set data                           its name
 //	about Data of NumPy                what it is for
 //	library numpy 1.20 2.5             the versions that it was made from, oldest and newest
+//	versions 1.19.5 1.20.0             those that forms tell apart
 //	type index = int | none            a pattern with a name
 //	class numpy.matrix numpy.m.matrix  a class or a function, by all names that it has had
+//	  in 1.19.5 1.20.0-1.22.4          the lines that follow are of these versions
 //	  call (str, int?)                 the arguments of REDUCE
 //	  new ()                           the arguments of NEWOBJ
 //	  state {'a': int, 'b'?: any}      the state of BUILD
@@ -24,6 +27,7 @@ const maxSetLines = 1 << 16
 //	  check sparse                     a rule that no pattern can say
 //	  owns fit predict                 names that attributes may not have
 //	  family                           instances are equal to each other at most
+//	  key name offset                  instances are equal if these attributes are: texts, None, torch.Size
 //
 // A name with a colon, such as zoneinfo:ZoneInfo._unpickle, says where the module ends. A
 // set names nothing that is dangerous, and nothing that the machine knows itself.
@@ -45,8 +49,10 @@ func parseSet(text string, data *ClassSet) (*ClassSet, error) {
 		return nil, errors.New("a class set without set, about or library")
 	}
 	for _, c := range r.set.classes {
-		if c.call == nil && c.new == nil && (c.state != nil || c.dict != nil || c.list != nil) {
-			return nil, fmt.Errorf("%s takes a state and is never made", c.names[0])
+		for _, f := range c.forms {
+			if f.call == nil && f.new == nil && (f.state != nil || f.dict != nil || f.list != nil) {
+				return nil, fmt.Errorf("%s takes a state and is never made", c.names[0])
+			}
 		}
 	}
 	return r.set, nil
@@ -96,6 +102,11 @@ func (r *setReader) head(word, rest string) error {
 			return errors.New("a library has a name and two versions")
 		}
 		r.set.Libraries = append(r.set.Libraries, Library{f[0], f[1], f[2]})
+	case "versions":
+		r.set.versions = strings.Fields(rest)
+		if n := len(r.set.versions); n == 0 || n > maxVersions {
+			return fmt.Errorf("%d versions", n)
+		}
 	case "type":
 		name, text, ok := strings.Cut(rest, " = ")
 		if _, twice := r.types[name]; !ok || twice || !isSetName(name) {
@@ -118,7 +129,7 @@ func (r *setReader) newClass(names []string) error {
 	if len(names) == 0 {
 		return errors.New("a class without a name")
 	}
-	c := &class{set: r.set}
+	c := &class{set: r.set, forms: []form{{versions: ^uint64(0)}}}
 	for _, name := range names {
 		module, last, ok := splitClass(name)
 		if !ok || !isDotted(module) || !isDotted(last) || strings.Contains(last, "..") {
@@ -156,7 +167,7 @@ func splitClass(name string) (module, last string, ok bool) {
 }
 
 func (r *setReader) pattern(text string) (*pattern, error) {
-	p := patternReader{rest: text, types: r.types, named: r.find}
+	p := patternReader{rest: text, types: r.types, named: r.find, of: r.set}
 	return p.whole()
 }
 
@@ -168,52 +179,81 @@ func (r *setReader) find(name string) *class {
 	return r.data.byName[name]
 }
 
-// both is a rule that asks two, as a class with two lines of check has.
-func both(one, other check) check {
-	if one == nil {
-		return other
+// inVersions begins a form of the class for versions: single ones, and ranges of them.
+func (r *setReader) inVersions(text string) error {
+	bits := uint64(0)
+	for part := range strings.FieldsSeq(text) {
+		from, to, isRange := strings.Cut(part, "-")
+		if !isRange {
+			to = from
+		}
+		low, high := slices.Index(r.set.versions, from), slices.Index(r.set.versions, to)
+		if low < 0 || high < low {
+			return fmt.Errorf("%q is not among the versions of the set", part)
+		}
+		for i := low; i <= high; i++ {
+			bits |= 1 << i
+		}
 	}
-	return func(m *machine, c *class, target, with ref) bool {
-		return one(m, c, target, with) && other(m, c, target, with)
+	c := r.at
+	switch first := &c.forms[0]; {
+	case bits == 0:
+		return errors.New("in says no version")
+	case first.versions == ^uint64(0):
+		if first.call != nil || first.new != nil || first.state != nil || first.dict != nil || first.list != nil || first.checks != nil {
+			return errors.New("in comes after a line that is of all versions")
+		}
+		first.versions = bits
+		return nil
+	case c.versions()&bits != 0:
+		return fmt.Errorf("a version of %q has two forms", text)
 	}
+	c.forms = append(c.forms, form{versions: bits})
+	return nil
 }
 
 func (r *setReader) about(word, rest string) (err error) {
-	c := r.at
-	var to **pattern
-	switch word {
-	case "call":
-		to = &c.call
-	case "new":
-		to = &c.new
-	case "state":
-		to = &c.state
-	case "dict":
-		to = &c.dict
-	case "list":
-		to = &c.list
-	case "check":
-		one, ok := checks[rest]
-		if !ok {
-			return fmt.Errorf("%q is not a rule", rest)
-		}
-		c.check = both(c.check, one)
-		return nil
-	case "owns":
-		c.owns = map[string]bool{}
-		for name := range strings.FieldsSeq(rest) {
-			c.owns[name] = true
-		}
-		return nil
-	case "family":
-		c.family = true
-		return nil
-	default:
-		return fmt.Errorf("%q says nothing about a class", word)
+	c := &r.at.forms[len(r.at.forms)-1]
+	to := map[string]**pattern{"call": &c.call, "new": &c.new, "state": &c.state, "dict": &c.dict, "list": &c.list}[word]
+	if to == nil {
+		return r.aboutAll(c, word, rest)
 	}
 	if *to != nil {
 		return fmt.Errorf("%q appears twice", word)
 	}
-	*to, err = r.pattern(rest)
+	if *to, err = r.pattern(rest); err == nil && word == "state" {
+		for i, part := range (*to).parts {
+			if part.op == versionOf && (*to).op == record {
+				r.at.dated = (*to).keys[i]
+			}
+		}
+	}
 	return err
+}
+
+// aboutAll reads a line about a class that has no pattern.
+func (r *setReader) aboutAll(c *form, word, rest string) error {
+	switch word {
+	case "in":
+		return r.inVersions(rest)
+	case "check":
+		if checks[rest] == nil {
+			return fmt.Errorf("%q is not a rule", rest)
+		}
+		c.checks = append(c.checks, rest)
+		return nil
+	case "owns":
+		r.at.owns = map[string]bool{}
+		for name := range strings.FieldsSeq(rest) {
+			r.at.owns[name] = true
+		}
+		return nil
+	case "family":
+		r.at.family = true
+		return nil
+	case "key":
+		r.at.equal = strings.Fields(rest)
+		return nil
+	}
+	return fmt.Errorf("%q says nothing about a class", word)
 }

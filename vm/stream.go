@@ -38,7 +38,7 @@ func (m *machine) opFrame() error {
 	if err != nil {
 		return err
 	}
-	if m.frame != 0 && m.pos < m.frame {
+	if m.pos < m.frame {
 		if err := m.strict(errFrame, "a frame begins inside another", refAbsent); err != nil {
 			return err
 		}
@@ -126,12 +126,12 @@ func (m *machine) persistent(id ref) error {
 	if class, ok := m.container(id); ok {
 		return m.push(class)
 	}
-	cause, text := m.storage(id)
+	cause, text := m.match.storage(id)
 	if err := m.event(UsePersistent, id, id, cause == nil); err != nil {
 		return err
 	}
 	if cause != nil {
-		if !m.hasDType(id) {
+		if !m.match.hasDType(id) {
 			m.against("persistent", "the persistent id %s", id)
 		}
 		if err := m.strict(cause, text, id); err != nil {
@@ -171,7 +171,7 @@ func (m *machine) container(id ref) (class ref, ok bool) {
 
 // hasDType reports whether PyTorch takes an id for a storage's. It only requires a dtype
 // of the class, and the tensor classes have one too.
-func (m *machine) hasDType(id ref) bool {
+func (m *matcher) hasDType(id ref) bool {
 	if m.g.kind(id) != KindTuple {
 		return false
 	}
@@ -186,7 +186,7 @@ func (m *machine) hasDType(id ref) bool {
 
 // storage checks that an id is ("storage", class, key, location, count), in files of
 // PyTorch 1.5 and before with a sixth part: None or the key, offset and count of a view.
-func (m *machine) storage(id ref) (wrong *wire.Cause, text string) {
+func (m *matcher) storage(id ref) (wrong *wire.Cause, text string) {
 	if m.g.kind(id) != KindTuple {
 		return errPersistent, "the persistent id %s"
 	}

@@ -7,7 +7,7 @@ import (
 
 // suits reports whether the callee takes the arguments, which have the right types.
 // Arguments for which it would raise an error are not data.
-func (m *machine) suits(id ID, callee, args ref) bool {
+func (m *matcher) suits(id ID, callee, args ref) bool {
 	switch id {
 	case NumpyDType:
 		return m.isNewDType(args)
@@ -44,10 +44,10 @@ func (m *machine) suits(id ID, callee, args ref) bool {
 	return true
 }
 
-func (m *machine) arg(args ref, i uint32) ref { return m.g.elem(m.g.node(args).a + i) }
+func (m *matcher) arg(args ref, i uint32) ref { return m.g.elem(m.g.node(args).a + i) }
 
 // argOr returns an argument, or other if there are too few.
-func (m *machine) argOr(args ref, i uint32, other ref) ref {
+func (m *matcher) argOr(args ref, i uint32, other ref) ref {
 	if i >= m.g.node(args).n {
 		return other
 	}
@@ -55,7 +55,7 @@ func (m *machine) argOr(args ref, i uint32, other ref) ref {
 }
 
 // isDeviceName reports whether r is a device, or the name of one.
-func (m *machine) isDeviceName(r ref) bool {
+func (m *matcher) isDeviceName(r ref) bool {
 	if m.g.kind(r) != KindText {
 		return true
 	}
@@ -74,7 +74,7 @@ func isDifferentiable(dtype string) bool {
 
 // hollow returns the type of a tensor without data, or "". Tensors with data are checked
 // where their storages are.
-func (m *machine) hollow(tensor ref) string {
+func (m *matcher) hollow(tensor ref) string {
 	for m.g.kind(tensor) == KindObject {
 		args := m.g.elem(m.g.node(tensor).a + objArgs)
 		if m.g.kind(args) != KindTuple || m.g.node(args).n == 0 {
@@ -98,7 +98,7 @@ func (m *machine) hollow(tensor ref) string {
 
 // isParameter reports whether args are (tensor, requires_grad, ...); requires_grad is
 // true by default. A tensor without data must have a type that can require a gradient.
-func (m *machine) isParameter(args ref) bool {
+func (m *matcher) isParameter(args ref) bool {
 	if m.g.node(args).n == 0 || m.argOr(args, 1, refTrue) != refTrue {
 		return true
 	}
@@ -110,7 +110,7 @@ func (m *machine) isParameter(args ref) bool {
 const layouts = "torch.strided torch.sparse_coo torch.sparse_csr torch.sparse_csc torch.sparse_bsr torch.sparse_bsc torch._mkldnn torch.jagged"
 
 // isGeometry reports whether sizes and strides have the same number, and none is negative.
-func (m *machine) isGeometry(sizes, strides ref) bool {
+func (m *matcher) isGeometry(sizes, strides ref) bool {
 	a, b := m.inner(sizes), m.inner(strides)
 	x, y := m.g.node(a), m.g.node(b)
 	if x.n != y.n {
@@ -124,7 +124,7 @@ func (m *machine) isGeometry(sizes, strides ref) bool {
 }
 
 // inner returns the tuple or list of integers in a torch.Size.
-func (m *machine) inner(r ref) ref {
+func (m *matcher) inner(r ref) ref {
 	if m.g.kind(r) != KindObject {
 		return r
 	}
@@ -138,7 +138,7 @@ func (m *machine) inner(r ref) ref {
 // isDateTime reports whether args are those with which the classes of datetime are
 // pickled: the bytes of a date or time, which Python 2 wrote as text, and optionally a
 // timezone.
-func (m *machine) isDateTime(class string, args ref) bool {
+func (m *matcher) isDateTime(class string, args ref) bool {
 	n := m.g.node(args).n
 	switch class {
 	case "date":
@@ -160,7 +160,7 @@ const foldBit = 0x80
 
 // isMoment reports whether r has size bytes, with a valid byte at at without its fold: a
 // month from 1 on, or an hour.
-func (m *machine) isMoment(r ref, size, at int, most, fold rune) bool {
+func (m *matcher) isMoment(r ref, size, at int, most, fold rune) bool {
 	var c rune
 	switch m.g.kind(r) {
 	case KindBytes:
@@ -182,7 +182,7 @@ func (m *machine) isMoment(r ref, size, at int, most, fold rune) bool {
 	return c <= most && (c > 0 || at == 0)
 }
 
-func (m *machine) isZone(r ref) bool {
+func (m *matcher) isZone(r ref) bool {
 	if r == refNone {
 		return true
 	}
@@ -197,7 +197,7 @@ const (
 )
 
 // timedelta reads (days, seconds, microseconds).
-func (m *machine) timedelta(args ref) (days, rest int64, ok bool) {
+func (m *matcher) timedelta(args ref) (days, rest int64, ok bool) {
 	var parts [3]int64
 	if m.g.node(args).n != uint32(len(parts)) {
 		return 0, 0, false
@@ -213,7 +213,7 @@ func (m *machine) timedelta(args ref) (days, rest int64, ok bool) {
 }
 
 // isOffset reports whether r is a timedelta of less than a day in either direction.
-func (m *machine) isOffset(r ref) bool {
+func (m *matcher) isOffset(r ref) bool {
 	if m.g.kind(r) != KindObject || m.g.id(r) != DateTime || m.g.global(r).Name != "timedelta" {
 		return false
 	}

@@ -114,7 +114,7 @@ func TestTheAllowlistIsSound(t *testing.T) {
 		}
 		for _, letter := range rules[id].call + rules[id].new + rules[id].state {
 			if !strings.ContainsRune("?*|-(", letter) {
-				m.fits(string(letter), refNone, refNone) // panics if there is no such letter
+				m.match.fits(string(letter), refNone, refNone) // panics if there is no such letter
 			}
 		}
 	}

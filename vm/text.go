@@ -124,7 +124,7 @@ func (m *machine) opByteArray8() error {
 }
 
 func (m *machine) bytes(n uint64, flags uint8) error {
-	off, err := m.data(n)
+	off, err := m.bulk(n)
 	if err != nil {
 		return err
 	}

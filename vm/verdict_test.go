@@ -142,3 +142,21 @@ func TestReasonsAreBounded(t *testing.T) {
 		t.Errorf("globals %v", g)
 	}
 }
+
+// Each change of a deque is an objection of torch's loader, which appends to lists alone: all are
+// counted, though few are kept.
+func TestObjectionsAreCounted(t *testing.T) {
+	count := func(n int) int {
+		v := scan(t, []byte("\x80\x02ccollections\ndeque\n)R"+strings.Repeat("Na", n)+".")).WeightsOnly
+		if v.OK || len(v.Reasons) > 100 {
+			t.Errorf("%d changes: %+v", n, v)
+		}
+		return len(v.Reasons) + v.More
+	}
+	none := count(0)
+	for _, n := range []int{1, 2, 3, 1000, 2000} {
+		if got := count(n); got != none+n {
+			t.Errorf("%d objections to %d changes, and %d to the deque", got, n, none)
+		}
+	}
+}
