@@ -156,7 +156,6 @@ func (d *folder) hasFile(name string) bool {
 func hintFor(d fs.FS) string {
 	for _, k := range []struct{ name, text string }{
 		{"model_index.json", "a pipeline of diffusers: name the folder of one of its components"},
-		{".metadata", "a distributed checkpoint of PyTorch: torch.distributed.checkpoint.format_utils.dcp_to_torch_save makes one file of it"},
 		{"modules.json", "a model of sentence-transformers whose weights are in its modules' folders: name one of them"},
 	} {
 		if info, err := fs.Stat(d, k.name); err == nil && info.Mode().IsRegular() {

@@ -72,8 +72,6 @@ func TestFoldersOfSeveralModels(t *testing.T) {
 		"nobody/other.safetensors":                                string(shard("w")),
 		"pipeline/model_index.json":                               "{}",
 		"pipeline/unet/diffusion_pytorch_model.safetensors":       string(shard("u")),
-		"dcp/.metadata":                                           "",
-		"dcp/__0_0.distcp":                                        "",
 		"models--o--m/refs/main":                                  "0123456789abcdef\n",
 		"models--o--m/snapshots/0123456789abcdef/m.safetensors":   string(shard("w")),
 		"models--o--m/snapshots/fedcba9876543210/m.safetensors":   string(shard("old")),
@@ -120,7 +118,6 @@ func TestFoldersOfSeveralModels(t *testing.T) {
 		"namedempty":     "which is not a safetensors file",
 		"namedbin":       "which is not a safetensors file",
 		"pipeline":       "a pipeline of diffusers: name the folder of one of its components",
-		"dcp":            "a distributed checkpoint of PyTorch",
 		"models--o--out": "which is not a revision",
 		"models--o--two": "2 snapshots of this model but no refs/main",
 	} {

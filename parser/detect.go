@@ -257,7 +257,7 @@ func fitsLegacyPTH(h *head) fit {
 // misnamed returns the finding about a name that promises another format, or nil.
 func misnamed(name string, f *kind) *tensor.Finding {
 	promised := byExt(name)
-	if promised == nil || promised == f {
+	if promised == nil || promised == f || slices.Contains(f.also, strings.ToLower(path.Ext(name))) {
 		return nil
 	}
 	return &tensor.Finding{

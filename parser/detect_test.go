@@ -154,7 +154,6 @@ func TestFilesThatAreNotModelsAreNamed(t *testing.T) {
 		{"RAR", "RAR", "Rar!\x1a\x07\x01\x00\x33\x92\xb5\xe5"},
 		{"tar", "tar archive", string(tarHeader("sys_info"))},
 		{"any other ZIP archive", "ZIP archive with neither", string(archiveContents(t, map[string]string{"readme.txt": "hello"}))},
-		{"TensorFlow Lite", "TensorFlow Lite", "\x1c\x00\x00\x00TFL3\x14\x00\x20\x00"},
 		{"ExecuTorch", "ExecuTorch", "\x40\x00\x00\x00ET12\x00\x00\x00\x00"},
 		{"LiteRT-LM", "LiteRT-LM", "LITERTLM\x01\x00\x00\x00"},
 		{"TensorRT", "TensorRT", "ftrt\x00\x00\x00\x00\x01\x00"},

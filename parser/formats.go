@@ -40,7 +40,7 @@ func Formats() []Format {
 	var list []Format
 	for i := range kinds {
 		if k := &kinds[i]; k.opens == AsModel {
-			list = append(list, Format{k.name, k.title, slices.Clone(k.exts)})
+			list = append(list, Format{k.name, k.title, append([]string{}, k.exts...)}) // not nil: no name may promise it
 		}
 	}
 	return list

@@ -7,12 +7,15 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/lzma"
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/dcp"
+	"github.com/anamnesis-go/anamnesis/parser/ggml"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/hdf5"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 	"github.com/anamnesis-go/anamnesis/parser/onnx"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/parser/tflite"
 )
 
 // Opens says how a kind of content is opened.
@@ -39,6 +42,8 @@ type kind struct {
 	// exts are the extensions that promise this kind. Those of models mark weights in a
 	// folder.
 	exts    []string
+	also    []string // extensions of its files that promise another kind
+	behind  string   // the archive that may follow it, whose files the gate judges
 	opens   Opens
 	fits    func(*head) fit // what the structure says; nil if only the judge can tell
 	byName  bool            // the name decides: other kinds have the same structure
@@ -71,6 +76,11 @@ const (
 // instead. Of the other kinds the first that fits names the content: magic bytes before
 // text, and a single byte last.
 var kinds = [...]kind{
+	{
+		name: "ggml", title: "GGML file of whisper.cpp", also: []string{".bin"}, opens: AsModel, judge: "parser/ggml",
+		loaders: []string{"whisper.cpp"},
+		fits:    magic(ggml.Magic), decode: modelDecoder(ggml.Decode),
+	},
 	{
 		name: "gguf", title: "GGUF", exts: []string{".gguf"}, opens: AsModel, judge: "parser/gguf",
 		loaders: []string{"ggml", "llama.cpp", "gguf-py", "ollama"},
@@ -130,7 +140,8 @@ var kinds = [...]kind{
 	{name: "keras", title: "a Keras model", opens: AsPacked, fits: whole(isKeras), exts: []string{".keras"}, of: []string{"zip"}, loaders: []string{"keras"}, judge: "internal/unpack", reads: "Keras archive", decode: decodeKeras},
 	{name: "zip", title: "a ZIP archive with neither arrays (.npy) nor a checkpoint (data.pkl)", advice: unpack, opens: AsPacked, fits: looksZip, exts: []string{".zip"}, loaders: []string{"zipfile", "numpy.load"}, judge: "internal/unpack"},
 	{name: "hdf5", title: "an HDF5 file", opens: AsGraph, fits: whole(isHDF5), exts: []string{".h5", ".hdf5"}, loaders: []string{"h5py", "keras"}, judge: "parser/hdf5", reads: "HDF5 file", decode: modelDecoder(hdf5.Decode)},
-	{name: "tflite", title: "a TensorFlow Lite model", advice: "save the weights as safetensors or npz with the library that wrote it", fits: magicAt(4, "TFL3")},
+	{name: "tflite", title: "a model of TensorFlow Lite (LiteRT)", opens: AsGraph, fits: magicAt(4, tflite.Magic), exts: []string{".tflite"}, behind: "a ZIP archive from its end", loaders: []string{"ai-edge-litert"}, judge: "parser/tflite", reads: "TensorFlow Lite model", decode: modelDecoder(tflite.Decode)},
+	{name: "dcp", title: "a distributed checkpoint of PyTorch", opens: AsGraph, byName: true, fits: never, exts: []string{dcp.Suffix}, loaders: []string{"torch.distributed.checkpoint"}, judge: "parser/dcp", reads: "distributed checkpoint of PyTorch", decode: partOfDCP, index: dcp.Open},
 	{name: "executorch", title: "a model of ExecuTorch", advice: "export the weights from the program that it was made of", fits: magicAt(4, "ET1")},
 	{name: "litert-lm", title: "a model of LiteRT-LM", advice: "ask for the weights as safetensors", fits: magic("LITERTLM")},
 	{name: "tensorrt", title: "a TensorRT engine", advice: "it is code for one kind of device: ask for the model that it was built from", fits: magic("ptrt", "ftrt")},
@@ -140,7 +151,7 @@ var kinds = [...]kind{
 	{name: "catboost", title: "a CatBoost model", advice: "save it as JSON with CatBoost", fits: magic("CBM1")},
 	{name: "orbax", title: "an array of Orbax (OCDBT)", advice: "save the weights as safetensors or npz with Flax or Orbax", fits: magic("\x0c\xdb\x3a\x2a", "\x0c\xdb\x20\xde", "\x0c\xdb\x1c\xc0")},
 	{name: "flax", title: "a checkpoint of Flax (msgpack)", advice: "save the weights as safetensors with Flax", fits: whole(isFlax)},
-	{name: "ggml", title: "a GGML file from before GGUF", advice: "convert it with convert_llama_ggml_to_gguf.py of llama.cpp", fits: magic("lmgg", "fmgg", "tjgg", "algg")},
+	{name: "ggml-llama", title: "a GGML file of llama.cpp from before GGUF", advice: "convert it with convert_llama_ggml_to_gguf.py of llama.cpp", fits: magic("fmgg", "tjgg", "algg")},
 	{name: "program", title: "a program", advice: "a llamafile carries its GGUF inside: extract that", fits: magic("\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xfe\xed\xfa\xcf")},
 	{name: "pdf", title: "a PDF document", advice: "look for the file itself", opens: AsHarmless, fits: magic("%PDF-"), judge: "internal/polyglot"},
 	{name: "sqlite", title: "a SQLite database", advice: "look for the file itself", fits: magic("SQLite format 3\x00")},

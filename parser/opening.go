@@ -7,6 +7,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -70,6 +71,9 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 	if f := byIndex(e.name); f != nil {
 		return d.index(b, f, e.name)
 	}
+	if dcp.IsShard(e.name) {
+		return nil, nil, aloneOfDCP()
+	}
 	h, err := tensor.OpenFile(d, e.name)
 	if err != nil {
 		return nil, nil, wrapFolderError(err)
@@ -129,6 +133,9 @@ func (d *folder) index(b *limits.Budget, f *kind, name string) (tensor.Model, []
 	}
 	set := &setFolder{folder: d, b: b, f: f}
 	m, err := f.index(b, set, name)
+	if err != nil && f.name == dcp.Format {
+		return nil, nil, err // its files are of no kind by themselves
+	}
 	if err != nil {
 		return nil, nil, d.explain(b, err, func(b *limits.Budget) []string {
 			x, err := tensor.ReadIndex(b, d, name, f.name)
@@ -295,6 +302,9 @@ func entriesOf(fsys fs.FS) ([]entry, error) {
 
 // byIndex returns the format whose shards an index of this name lists.
 func byIndex(name string) *kind {
+	if IsDCP(name) {
+		return graphByExt(dcp.Suffix)
+	}
 	kind, ok := tensor.ParseIndexName(name)
 	if !ok {
 		return nil

@@ -18,7 +18,7 @@ import (
 // pickle, or returns the finding if the policy lets it pass.
 func (h *head) polyglot(f *kind) (*tensor.Finding, error) {
 	what, off, err := h.alias()
-	if what == "" || err != nil {
+	if what == "" || err != nil || what == f.behind {
 		return nil, err
 	}
 	text := fmt.Sprintf("it begins as %s and is also %s: loaders see different content", f.name, what)

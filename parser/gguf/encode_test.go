@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anamnesis-go/anamnesis/internal/corpustest"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -204,4 +205,14 @@ func TestAnEndedContextEndsEncode(t *testing.T) {
 		t.Error(err)
 	}
 	b.Close()
+}
+
+// A layout ends as a limit with each charge that is refused.
+func TestEachRefusedChargeEndsALayout(t *testing.T) {
+	f := open(t, seed(t, "plain-le.gguf"), account(t, limits.Policy{}))
+	meta := []gguf.Entry{{Key: "a", Value: "b"}, {Key: "list", Value: []string{"c", "d"}}, {Key: "numbers", Value: []int32{1, 2}}}
+	corpustest.EachCharge(t, func() error {
+		_, err := gguf.Layout(account(t, limits.Policy{}), f.Infos, meta, gguf.Options{})
+		return err
+	})
 }

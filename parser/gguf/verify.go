@@ -271,10 +271,8 @@ func (v *verifier) checkZeros(from, to int64) error {
 		if err := wire.ReadFull(v.f.r, p, from); err != nil {
 			return wire.At(Format, "padding", from, err)
 		}
-		for i, c := range p {
-			if c != 0 {
-				return wire.At(Format, "padding", from+int64(i), wire.ErrGap.WithRule("gguf.padding").Errorf("byte %#02x where padding is zero", c))
-			}
+		if i := wire.NonZero(p); i >= 0 {
+			return wire.At(Format, "padding", from+int64(i), wire.ErrGap.WithRule("gguf.padding").Errorf("byte %#02x where padding is zero", p[i]))
 		}
 		from += int64(len(p))
 	}

@@ -48,7 +48,9 @@ func (d *decoder) object(l link) error {
 	if err := d.b.Hold(32); err != nil { // of an entry of the map
 		return d.fail("", at, err)
 	}
-	if l.known != nil && (o.symbols == nil || *o.symbols != *l.known) {
+	// The library makes a group of the newer form as soon as a member's name is not ASCII, and leaves in
+	// the entry where the members were: nothing reads that any more.
+	if l.known != nil && (o.symbols != nil && *o.symbols != *l.known || !o.isGroup()) {
 		return d.fail("members of a group", at, errStructure.Errorf("the entry of a group and its header differ in where its members are"))
 	}
 	if err := d.keepAttributes(o, l); err != nil {

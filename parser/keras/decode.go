@@ -55,6 +55,9 @@ func DecodeListed(b *limits.Budget, r io.ReaderAt, size int64, directory *zip.Li
 	if err == nil {
 		err = f.open(b, m)
 	}
+	if err == nil {
+		err = f.sized(b)
+	}
 	if err != nil {
 		return nil, wire.At(Format, "", wire.NoOffset, err)
 	}

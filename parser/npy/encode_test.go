@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/corpustest"
 	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
+	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/google/go-cmp/cmp"
@@ -142,5 +144,37 @@ func TestEncodeWritesJustTheData(t *testing.T) {
 	}
 	if _, err := npy.EncodeHeader(account(t, []byte(`{"max_total_bytes": 100}`)), &i); wire.ClassOf(err) != wire.Limit {
 		t.Errorf("no room: %v", err)
+	}
+}
+
+// A header ends as a limit with each charge that is refused.
+func TestEachRefusedChargeEndsAHeader(t *testing.T) {
+	for _, i := range []tensor.Info{{DType: tensor.F32, Shape: []int64{2, 3}}, {DType: tensor.BF16, Shape: []int64{4, 5}, Strides: []int64{1, 4}}} {
+		corpustest.EachCharge(t, func() error {
+			b := limits.Policy{}.Budget(t.Context())
+			defer b.Close()
+			_, err := npy.EncodeHeader(b, &i)
+			return err
+		})
+	}
+}
+
+// Texts and bytes have no order of bytes, whatever their descr says.
+func TestBytesHaveNoOrder(t *testing.T) {
+	for _, kind := range []string{"S4", "V4", "S1", "V1"} {
+		for _, order := range []string{"<", ">", "=", "|"} {
+			dict := "{'descr': '" + order + kind + "', 'fortran_order': False, 'shape': (), }"
+			data := append([]byte("\x93NUMPY\x01\x00"), byte(len(dict)+1), 0)
+			data = append(append(data, dict...), '\n')
+			data = append(data, make([]byte, 4)[:kind[1]-'0']...)
+			b := limits.Policy{}.Budget(t.Context())
+			f, err := npy.Decode(b, bytes.NewReader(data), int64(len(data)))
+			if err != nil {
+				t.Errorf("%s%s: %v", order, kind, err)
+			} else if f.Infos[0].Order != tensor.Little {
+				t.Errorf("%s%s: %v", order, kind, f.Infos[0].Order)
+			}
+			b.Close()
+		}
 	}
 }

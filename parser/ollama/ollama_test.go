@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/ollama"
@@ -87,6 +88,7 @@ func decode(_ *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
 
 func open(t *testing.T, fsys fs.FS) (tensor.Model, error) {
 	t.Helper()
+	ledger.Charges(t)
 	b := limits.Policy{}.Budget(t.Context())
 	t.Cleanup(b.Close)
 	n, err := ollama.ParseName("m")

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 
+	"github.com/anamnesis-go/anamnesis/internal/narrow"
 	pb "github.com/anamnesis-go/anamnesis/internal/protobuf"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -19,11 +20,7 @@ func (f *File) open(b *limits.Budget, e *entry) (io.Reader, error) {
 	if err != nil || !e.of().packed() {
 		return r, err
 	}
-	in, err := limits.Make[byte](b, pieceLen)
-	if err != nil {
-		return nil, err
-	}
-	return &unpacked{r: r, in: in, bits: uint(e.of().bits), signed: e.of().dtype == tensor.I8, left: e.elements()}, nil
+	return narrow.NewReader(b, r, uint(e.of().bits), e.of().dtype == tensor.I8, e.elements())
 }
 
 // openStored returns the elements as raw_data has them.
@@ -56,9 +53,6 @@ func (f *File) openStored(b *limits.Budget, e *entry) (io.Reader, error) {
 	v.values = pb.NewReader(b, "ONNX 1.23", causes).Values(c, t.field, kind)
 	return v, nil
 }
-
-// pieceLen is how much is read of a tensor at a time.
-const pieceLen = 8 << 10
 
 // fromField reads the numbers of a field as raw_data would have them.
 type fromField struct {
@@ -93,51 +87,6 @@ func (r *fromField) Read(p []byte) (n int, err error) {
 		return 0, io.EOF
 	}
 	return n, nil
-}
-
-// unpacked reads whole numbers of fewer than eight bits, the lowest bits of a byte first.
-type unpacked struct {
-	r      io.Reader
-	in     []byte
-	have   []byte // of in
-	at     uint   // bits of have[0] that were read
-	bits   uint
-	signed bool
-	left   int64
-}
-
-func (r *unpacked) Read(p []byte) (n int, err error) {
-	if r.left == 0 {
-		return 0, io.EOF
-	}
-	for n < len(p) && r.left > 0 {
-		if len(r.have) == 0 {
-			want := min(int64(len(r.in)), (r.left*int64(r.bits)+7)/8)
-			if _, err := io.ReadFull(r.r, r.in[:want]); err != nil {
-				return n, unexpected(err)
-			}
-			r.have = r.in[:want]
-		}
-		v := r.have[0] >> r.at & (1<<r.bits - 1)
-		if r.signed && v>>(r.bits-1) != 0 {
-			v |= 0xff << r.bits
-		}
-		p[n] = v
-		n, r.left, r.at = n+1, r.left-1, r.at+r.bits
-		if r.at == 8 {
-			r.at, r.have = 0, r.have[1:]
-		}
-	}
-	return n, nil
-}
-
-// unexpected is an end where more had to be. Decode has compared the data with type and shape,
-// and a file that is shorter now ends with an error of its own.
-func unexpected(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return wire.ErrInternal.Errorf("the data end early")
-	}
-	return err
 }
 
 // openSparse returns a sparse tensor with its zeros.
@@ -178,7 +127,7 @@ func (r *scattered) Read(p []byte) (n int, err error) {
 				break
 			}
 			if err := r.advance(); err != nil {
-				return n, unexpected(err)
+				return n, narrow.Unexpected(err)
 			}
 		}
 		k := copy(p[n:], r.rest)

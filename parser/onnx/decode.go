@@ -26,6 +26,8 @@ type stage uint8
 
 const (
 	stMessages  stage = iota // everything in the file
+	stCalls                  // how large the model is once functions are in their place
+	stSizes                  // tensors that operators make of constants
 	stDomains                // operators that neither ONNX nor the file has
 	stNames                  // names of the tensors, by scope
 	stQuantized              // tensors that operators read as codes
@@ -47,6 +49,12 @@ type decoder struct {
 	files     map[string]int32 // files of external data, their places in out.External
 	untracked int64            // the offset of an operator that was not kept, or 0
 	operators []*operator      // those that read codes
+
+	calls     calls
+	sized     []sizing
+	constants map[string][]float64 // small ones, by name
+	folded    int64                // bytes that operators make of constants
+	looped    bool                 // a finding says that an operator loops
 }
 
 // Decode reads the structure of a model of size bytes. Its external data are read after
@@ -56,6 +64,7 @@ func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
 	d := &decoder{
 		b: b, steps: b.Steps(), read: pb.NewReader(b, "ONNX 1.23", causes), c: wire.NewCursor(b, Format, r, size), out: new(File),
 		scopes: make([]scope, 1), foreign: map[opName]int64{}, functions: map[opName]bool{}, files: map[string]int32{},
+		calls: calls{names: map[callName]int32{}, recent: map[int32]int{}, bodies: map[int32]bool{}}, constants: map[string][]float64{},
 	}
 	d.out.File = tensor.File{Name: Format, Source: r}
 	d.out.size = size
@@ -76,8 +85,14 @@ func (d *decoder) step() error {
 	}
 	switch d.stage {
 	case stMessages:
-		d.stage = stDomains
+		d.stage = stCalls
 		return d.messages()
+	case stCalls:
+		d.stage = stSizes
+		return d.expanded()
+	case stSizes:
+		d.stage = stDomains
+		return d.charge()
 	case stDomains:
 		d.stage = stNames
 		return d.reportDomains()
@@ -132,10 +147,14 @@ func (m *modelProto) Message(f uint64, of pb.Hook) error {
 	switch of := of.(type) {
 	case *graphProto:
 		m.d.scopes[of.scope].parent = 0
+		return m.d.belongs(-1)
 	case *functionProto:
 		return m.d.within(of.scope, 0, of.label())
 	case *trainingProto:
 		m.trainings++
+		if err := m.d.belongs(-1); err != nil {
+			return err
+		}
 		return m.d.within(of.scope, 0, "training#"+strconv.Itoa(m.trainings-1))
 	case *opsetProto:
 		return m.d.noteOpset(of)

@@ -9,6 +9,7 @@ import (
 	"path"
 	"strconv"
 
+	"github.com/anamnesis-go/anamnesis/internal/narrow"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -203,7 +204,7 @@ func (f *File) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 		held.Close()
 		return nil, wire.At(Format, where, e.at, err)
 	}
-	return &body{r, held, where}, nil
+	return &narrow.Body{Reader: r, Held: held, Format: Format, Where: where}, nil
 }
 
 // missing reports data in a file that is not attached.
@@ -243,25 +244,4 @@ func (f *File) Close() error {
 		errs = append(errs, h.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// A body is an open tensor.
-type body struct {
-	io.Reader
-
-	held  *limits.Budget
-	where string
-}
-
-func (r *body) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	if err != nil && err != io.EOF {
-		err = wire.At(Format, r.where, wire.NoOffset, err)
-	}
-	return n, err
-}
-
-func (r *body) Close() error {
-	r.held.Close()
-	return nil
 }

@@ -31,6 +31,9 @@ func (g *graphProto) Message(_ uint64, of pb.Hook) error {
 		if of.name == "" {
 			return wire.At(Format, "GraphProto", of.e.at, wire.ErrMissing.WithRule("onnx.name-missing").Errorf("an initializer without a name"))
 		}
+		if err := g.d.constant(of.name, of.small, of.e.at); err != nil {
+			return err
+		}
 		return g.d.add(&of.e, &g.scope, of.name)
 	case *sparseProto:
 		if of.name == "" {
@@ -73,16 +76,24 @@ type attributeProto struct {
 	number  int64 // the last that it has, of numbers
 	numbers int
 	other   bool // it has something else than numbers
+
+	value []float64 // of a small constant
 }
 
 // attributeNumber is the field of an attribute that is one whole number, attributeType that
 // of its type.
-const attributeNumber, attributeType = 3, 20
+const attributeNumber, attributeNumbers, attributeType = 3, 8, 20
 
 func (a *attributeProto) Number(f, v uint64) error {
 	switch f {
 	case attributeNumber:
 		a.number, a.numbers = int64(v), a.numbers+1
+		a.value = []float64{float64(int64(v))}
+	case attributeNumbers:
+		a.other = true
+		if len(a.value) < maxSmall {
+			a.value = append(a.value, float64(int64(v)))
+		}
 	case attributeType:
 	default:
 		a.other = true
@@ -121,6 +132,7 @@ func (a *attributeProto) Message(f uint64, of pb.Hook) error {
 	case *graphProto:
 		return a.d.below(of.scope, &a.scope, label)
 	case *tensorProto:
+		a.value = of.small
 		return a.d.add(&of.e, &a.scope, label)
 	case *sparseProto:
 		return a.d.add(&of.e, &a.scope, label)
@@ -136,9 +148,11 @@ type nodeProto struct {
 	output      string // the first
 	outputs     int
 	typ, domain string
+	overload    string
 	scope       int32
 	inputs      []string
 	attributes  []attributeValue
+	value       []float64 // of a small constant, or a shape
 }
 
 func (o *nodeProto) Text(f uint64, s string) error {
@@ -155,6 +169,8 @@ func (o *nodeProto) Text(f uint64, s string) error {
 		o.typ = s
 	case 7:
 		o.domain = s
+	case 8:
+		o.overload = s
 	}
 	return nil
 }
@@ -173,6 +189,9 @@ func (o *nodeProto) Message(_ uint64, of pb.Hook) error {
 	if a, ok := of.(*attributeProto); ok {
 		if len(o.attributes) < maxInputs {
 			o.attributes = append(o.attributes, attributeValue{a.name, a.number, a.numbers == 1 && !a.other})
+		}
+		if a.name == "shape" || o.value == nil && strings.HasPrefix(a.name, "value") {
+			o.value = a.value
 		}
 		return o.d.below(a.scope, &o.scope, a.name)
 	}
@@ -199,8 +218,10 @@ func (o *nodeProto) End(c *wire.Cursor, at int64) error {
 	if o.scope > 0 {
 		d.scopes[o.scope].constant = o.typ == "Constant" && (o.domain == "" || o.domain == "ai.onnx")
 	}
-	if err := o.runs(at); err != nil {
-		return err
+	for _, note := range [...]func(*nodeProto, int64) error{d.runs, d.ran, d.sizing} {
+		if err := note(o, at); err != nil {
+			return err
+		}
 	}
 	if knownDomains[o.domain] {
 		return nil
@@ -221,7 +242,7 @@ func (o *nodeProto) End(c *wire.Cursor, at int64) error {
 
 // runs adds a finding about an operator that runs code. Its domain is judged besides: a policy may let
 // one of the two pass.
-func (o *nodeProto) runs(at int64) error {
+func (d *decoder) runs(o *nodeProto, at int64) error {
 	code, what := "", ""
 	switch {
 	case pythonOperators[o.typ]:
@@ -232,7 +253,7 @@ func (o *nodeProto) runs(at int64) error {
 		return nil
 	}
 	typ := wire.Quote(o.typ)
-	return o.d.out.Found.Add(o.d.b, Format, tensor.Finding{Code: code, Severity: tensor.Danger, Where: "operator " + typ, Off: at, Text: "the operator " + typ + " " + what})
+	return d.out.Found.Add(d.b, Format, tensor.Finding{Code: code, Severity: tensor.Danger, Where: "operator " + typ, Off: at, Text: "the operator " + typ + " " + what})
 }
 
 // maxOperations is how many operators of other domains are tracked. An export of PyTorch that
@@ -291,6 +312,9 @@ func (p *functionProto) label() string {
 func (p *functionProto) End(c *wire.Cursor, at int64) error {
 	d := p.d
 	d.scopes[p.scope].values = p.scope > 0
+	if err := d.called(p, at); err != nil {
+		return err
+	}
 	if len(d.functions) >= maxOperations {
 		return nil
 	}

@@ -161,7 +161,7 @@ func (d *decoder) code(values map[scoped]int32, o *operator, at int) error {
 	if o.typ != "DequantizeLinear" { // the second is what they are multiplied with or taken by
 		scales, zeros = 2, 3
 	}
-	q := tensor.Quantized{Operator: o.typ, Why: o.why, Block: o.numbers["block_size"], Bits: o.numbers["bits"]}
+	q := tensor.Quantized{Operator: o.typ, Of: Format, Why: o.why, Block: o.numbers["block_size"], Bits: o.numbers["bits"]}
 	for to, at := range map[*string]int{&q.Scales: scales, &q.Zeros: zeros} {
 		if q.Why != "" || at >= len(o.inputs) || o.inputs[at] == "" {
 			continue

@@ -1,6 +1,8 @@
 package onnx
 
 import (
+	"encoding/binary"
+	"math"
 	"slices"
 
 	pb "github.com/anamnesis-go/anamnesis/internal/protobuf"
@@ -111,6 +113,8 @@ type tensorProto struct {
 	min, max int64       // of numbers
 	chunk    tensor.Span // of the field, if its numbers are of one size and in one piece
 	chunks   int
+
+	small []float64 // the numbers, if they are few
 }
 
 // maxKeys bounds the entries of external data of one tensor; ONNX defines five.
@@ -139,6 +143,9 @@ func (a *tensorProto) Number(f, v uint64) error {
 		}
 		a.min, a.max = min(a.min, int64(v)), max(a.max, int64(v))
 		a.chunks = 2 // not in one piece
+		if len(a.small) < maxSmall && (f == fieldInt32s || f == fieldInt64s) {
+			a.small = append(a.small, float64(int64(v)))
+		}
 	}
 	return nil
 }
@@ -226,7 +233,46 @@ func (a *tensorProto) End(c *wire.Cursor, at int64) error {
 	default:
 		a.e.span.Len = 0
 	}
-	return c.FailAt(where, at, a.checkInline(n))
+	if err := a.checkInline(n); err != nil {
+		return c.FailAt(where, at, err)
+	}
+	return c.FailAt(where, at, a.readSmall(n))
+}
+
+// readSmall reads the numbers of a small constant; others have none.
+func (a *tensorProto) readSmall(n int64) error {
+	t := &types[a.typ]
+	float := t.dtype == tensor.F32 || t.dtype == tensor.F64
+	if n > maxSmall || !float && t.dtype != tensor.I32 && t.dtype != tensor.I64 {
+		a.small = nil
+		return nil
+	}
+	if a.e.place != inFile {
+		return nil
+	}
+	var raw [maxSmall * 8]byte
+	width := t.bits / 8
+	p := raw[:int(n)*int(width)]
+	if err := wire.ReadFull(a.d.out.Source, p, a.e.span.Off); err != nil {
+		return err
+	}
+	var err error
+	if a.small, err = limits.Make[float64](a.d.b, int(n)); err != nil {
+		return err
+	}
+	for i := range a.small {
+		switch e := p[i*int(width):]; t.dtype {
+		case tensor.F32:
+			a.small[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(e)))
+		case tensor.F64:
+			a.small[i] = math.Float64frombits(binary.LittleEndian.Uint64(e))
+		case tensor.I32:
+			a.small[i] = float64(int32(binary.LittleEndian.Uint32(e)))
+		default:
+			a.small[i] = float64(int64(binary.LittleEndian.Uint64(e)))
+		}
+	}
+	return nil
 }
 
 // size returns how many elements the shape has, and how many bytes they take as raw data.

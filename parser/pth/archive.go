@@ -58,6 +58,7 @@ type archive struct {
 
 	unexplained []int32 // members without a known purpose
 	program     bool    // it may be TorchScript, of which nothing but tensors is read
+	judged      bool    // and its code is judged
 	code        []int32 // members of a program besides its tensors
 }
 
@@ -74,8 +75,8 @@ const (
 var smallRecords = [smallCount]string{recVersion, recVersion6, recOrder, recFormat, recAlignment}
 
 // openArchive classifies the members of a and reads the small records.
-func openArchive(b *limits.Budget, a *zip.Archive, found *tensor.Findings, program bool) (*archive, error) {
-	out := &archive{Archive: a, b: b, pickle: -1, main: recPickle, dir: recData, program: program}
+func openArchive(b *limits.Budget, a *zip.Archive, found *tensor.Findings, program, judged bool) (*archive, error) {
+	out := &archive{Archive: a, b: b, pickle: -1, main: recPickle, dir: recData, program: program, judged: judged}
 	for i := range out.small {
 		out.small[i] = -1
 	}
@@ -228,6 +229,9 @@ const maxExtra = 1 << 20
 // and what could be a pickle, an archive or a model refuses the file.
 func (a *archive) extraMember(i int, found *tensor.Findings) error {
 	m := &a.Members[i]
+	if a.judged {
+		return found.Add(a.b, format, tensor.Finding{Code: codeMember, Severity: tensor.Danger, Where: a.where(i), Off: m.HeaderOff, Text: "torch.jit.save writes no such member"})
+	}
 	if a.b.Policy().RefuseUnknownMembers {
 		return a.fail(i, wire.ErrForbidden.WithRule("pth.member-refused").Errorf("the policy refuses unknown members"))
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
+	"github.com/anamnesis-go/anamnesis/internal/torchcode"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -83,6 +84,9 @@ type decoder struct {
 	steps       limits.Steps
 	out         *File
 	tensorsOnly bool // read only the tensors, whatever else the pickle asks for
+	judged      bool // a program of TorchScript, whose code is judged
+	code        *torchcode.Code
+	endangered  bool // the program has a danger
 	st          *stores
 	legacy      *legacy
 	begin       int64 // offset of the next pickle
@@ -190,7 +194,14 @@ func (d *decoder) openArchive() error {
 	if z.Comment > 0 {
 		return fail("comment", d.size-int64(z.Comment), wire.ErrUnsupported.WithRule("pth.comment").Errorf("torch.save writes no comment, and its loader fails at some lengths of one"))
 	}
-	a, err := openArchive(d.b, z, &d.out.Found, d.tensorsOnly && d.scan == nil)
+	program := d.tensorsOnly && d.scan == nil
+	if !program {
+		if program, err = d.isProgram(z); err != nil {
+			return err
+		}
+		d.judged, d.tensorsOnly = program, program
+	}
+	a, err := openArchive(d.b, z, &d.out.Found, program, d.judged)
 	if err != nil {
 		return err
 	}

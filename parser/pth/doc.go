@@ -25,6 +25,11 @@
 // path. An object that is a torch.nn.Module has exactly the tensors of its state dict,
 // under the names that they have there. Changes that its code would make are ignored.
 //
+// # TorchScript
+//
+// Of a program, the constants of its code are CONSTANTS.c0 and so on. Code that does more
+// than compute is a danger: findings pth.script-*.
+//
 // # Limits
 //
 //	MaxItems        one per member, tensor and metadata leaf, and those of vm
@@ -37,9 +42,9 @@
 //
 // # Not supported
 //
-// By name: tar archives of PyTorch 0.1, TorchScript, PT2 (torch.export),
-// torch.package, encrypted archives, deflated records, plain pickles. Sparse tensors
-// are not made dense.
+// By name: tar archives of PyTorch 0.1, PT2 (torch.export), torch.package,
+// encrypted archives, deflated records, plain pickles. Sparse tensors are not
+// made dense.
 package pth
 
 // The rest of this page is for those who change the reader.
@@ -102,8 +107,8 @@ package pth
 //
 // # Not supported
 //
-// By name: tar archives of PyTorch 0.1, TorchScript, PT2 (torch.export),
-// torch.package, encrypted archives, deflated records, 7z and other wrappers,
+// By name: tar archives of PyTorch 0.1, PT2 (torch.export), torch.package,
+// encrypted archives, deflated records, 7z and other wrappers,
 // plain pickles; views of packed quantized types; casts of tensors on a device
 // without storages. Sparse tensors are not made dense. The shapes of the parts of a
 // nested tensor must agree; its sizes and offsets are not compared with the buffer.

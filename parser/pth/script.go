@@ -10,8 +10,9 @@ import (
 )
 
 // TorchScript keeps a module's tensors in data.pkl, as torch.save does, under objects of its own
-// classes, and those that its code names in constants.pkl. With [QuirkTensorsOnly] both are read;
-// the code is not.
+// classes, and those that its code names in constants.pkl. Both are read. Its code is judged by the
+// operators in it (package torchcode), and what does more than compute is a finding. With
+// [QuirkTensorsOnly] the code is not looked at.
 
 // isCode reports whether a record is part of a program besides its tensors, as
 // torch.jit.save writes it: code and what helps to find errors in it, constants, the bytecode of
@@ -36,16 +37,26 @@ func (d *decoder) constants() error {
 	if err := d.unreadNote(wire.NoOffset, fmt.Sprintf("a TorchScript program: %d records of code and constants, which torch.jit.load runs, and nothing here does", len(a.code))); err != nil {
 		return err
 	}
+	if d.judged {
+		if err := d.judgeProgram(a); err != nil {
+			return err
+		}
+	}
 	of, err := d.constantRecords(a)
 	if err != nil || of.pickle < 0 {
 		return err
 	}
-	in := &decoder{r: d.r, size: d.size, b: d.b, stage: stGraph, steps: d.b.Steps(), tensorsOnly: true, out: &File{File: tensor.File{Name: format, Source: d.r}, archive: of, order: a.order}}
+	in := &decoder{r: d.r, size: d.size, b: d.b, stage: stGraph, steps: d.b.Steps(), tensorsOnly: true, judged: d.judged, out: &File{File: tensor.File{Name: format, Source: d.r}, archive: of, order: a.order}}
 	if in.st, err = archiveStores(of); err != nil {
 		return err
 	}
 	for in.stage != stDone {
 		if err := in.step(); err != nil {
+			return err
+		}
+	}
+	if d.judged {
+		if err := d.judgeGlobals(recConstants, in.out.graph); err != nil {
 			return err
 		}
 	}

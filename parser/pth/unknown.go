@@ -146,7 +146,7 @@ const maxUnread = 16
 func (d *decoder) unread(w *walker) error {
 	more := 0
 	for _, g := range d.out.graph.Globals() {
-		if g.Status == vm.Allowed {
+		if g.Status == vm.Allowed || d.judged {
 			continue
 		}
 		if more++; more > maxUnread {

@@ -162,6 +162,7 @@ func TestEvaluatedTextIsTheNameOfAType(t *testing.T) {
 		"torch.float16": wire.OK, "torch.float8_e4m3fn": wire.OK, "": wire.Forbidden, "torch.": wire.Forbidden, "float16": wire.Forbidden,
 		"torch.os": wire.Forbidden, "torch.hub.load": wire.Forbidden, "torch.load('x')": wire.Forbidden, "torch.f()": wire.Forbidden, "print(1)": wire.Forbidden,
 		" torch.float16": wire.Forbidden, "torch.float16\n": wire.Forbidden, "torch.ﬂoat": wire.Forbidden, "torch." + strings.Repeat("f", 64): wire.Forbidden,
+		"torch.int" + strings.Repeat("8", 55): wire.OK, "torch.int" + strings.Repeat("8", 56): wire.Forbidden, // 64 letters and 65
 	} {
 		for _, name := range []string{"compute_dtype", "m.l.compute_dtype", "m.unpack_view_dtype"} {
 			for _, dtype := range []string{"U8", "I8"} {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/corpustest"
 	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -219,4 +220,12 @@ type typePrefixes struct{ *tensor.File }
 
 func (typePrefixes) Meta() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) { _ = yield("number", 7) && yield("text", "x") }
+}
+
+// A layout ends as a limit with each charge that is refused.
+func TestEachRefusedChargeEndsALayout(t *testing.T) {
+	corpustest.EachCharge(t, func() error {
+		_, err := layout(t, []tensor.Info{{Name: "b", DType: tensor.U8, Shape: []int64{3}}, {Name: "a", DType: tensor.F64, Shape: []int64{1}}}, []safetensors.Entry{{Key: "z", Value: "1"}, {Key: "y", Value: "2"}})
+		return err
+	})
 }

@@ -52,6 +52,7 @@ type Quantizer interface {
 // as the Model names them.
 type Quantized struct {
 	Operator string // "DequantizeLinear"
+	Of       string // the format that has the operator: "onnx"
 	Scales   string
 	Zeros    string   // "" if there are none
 	Axis     int64    // of the scales, or of the blocks

@@ -45,7 +45,7 @@ func TestInflatingAMemberCostsSteps(t *testing.T) {
 	block := "\x00\x00\x80\xff\x7f" + strings.Repeat("\x00", 1<<15) // 32 KiB of zeros, stored in a block
 	data = []byte(strings.Repeat(block, 32) + "\x01\x00\x00\xff\xff")
 	n := verified(t, stdzip.FileHeader{Name: "a", Method: stdzip.Deflate, UncompressedSize64: 1 << 20, CRC32: 0xa738ea1c}, data)
-	if n < 1<<20/64 || n > 1<<20/32 {
+	if n < 1<<20/28 || n > 1<<20/16 {
 		t.Errorf("a megabyte cost %d steps", n)
 	}
 }

@@ -20,6 +20,8 @@ type Options struct {
 	// ExactCase allows names that differ only in the case of ASCII letters. It is not
 	// safe for formats whose loaders ignore case.
 	ExactCase bool
+	// Behind allows bytes before the first member: another format, which its own parser proves.
+	Behind bool
 }
 
 // An Archive is a file whose structure has been proven. It is safe for
@@ -157,7 +159,7 @@ func (d *decoder) magic() error {
 	}
 	s := string(p)
 	switch {
-	case s == sigLocal || s == sigEnd:
+	case s == sigLocal || s == sigEnd || d.opts.Behind:
 		d.stage = stEnd
 		return nil
 	case s == sigLocal[:len(s)] || s == sigEnd[:len(s)]:

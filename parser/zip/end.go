@@ -178,7 +178,7 @@ func (d *decoder) checkEnd(dirEnd int64) error {
 		return d.c.FailAt(where, int64(stop), wire.ErrGap.WithRule("zip.directory-gap").Errorf("%d bytes after the directory", uint64(dirEnd)-stop))
 	case e.count > e.dirSize/centralLen:
 		return d.c.FailAt(where, e.off+10, wire.ErrRange.WithRule("zip.entry-count").Errorf("%d entries in a directory of %d bytes", e.count, e.dirSize))
-	case e.count == 0 && dirEnd != 0:
+	case e.count == 0 && dirEnd != 0 && !d.opts.Behind:
 		return d.c.FailAt(where, 0, wire.ErrGap.WithRule("zip.empty-with-bytes").Errorf("%d bytes before the end of an empty archive", dirEnd))
 	}
 	return nil

@@ -83,7 +83,10 @@ func (d *decoder) next() int64 {
 func (d *decoder) room(i int) (int64, error) {
 	m := &d.out.Members[i]
 	if d.at == 0 && m.HeaderOff != 0 {
-		return 0, d.c.FailAt("", 0, wire.ErrGap.WithRule("zip.prefix").Errorf("%d bytes before the first member", m.HeaderOff))
+		if !d.opts.Behind {
+			return 0, d.c.FailAt("", 0, wire.ErrGap.WithRule("zip.prefix").Errorf("%d bytes before the first member", m.HeaderOff))
+		}
+		d.tail.off = m.HeaderOff
 	}
 	taken := m.Comp
 	if m.Flags&flagDescriptor != 0 {

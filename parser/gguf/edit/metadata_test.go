@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
@@ -16,6 +17,7 @@ import (
 )
 
 func account(t testing.TB, p limits.Policy) *limits.Budget {
+	ledger.Charges(t)
 	b := p.Budget(t.Context())
 	t.Cleanup(b.Close)
 	return b
