@@ -82,10 +82,22 @@ func (p *composer) source(info tensor.Info, t *family.Tensor) model.Source {
 	for i := range t.Parts {
 		list = append(list, p.part(t, &t.Parts[i]))
 	}
+	if t.Zeros > 0 {
+		list = append(list, model.Made(t.Name, t.DType, []int64{t.Zeros}, zeros{}).Source)
+	}
 	if t.Turns > 0 {
 		return model.NewTurns(info, p.straight.Rooms(), t.Turns, list...)
 	}
 	return model.NewConcat(info, list...)
+}
+
+// zeros reads as zeros everywhere.
+type zeros struct{}
+
+// ReadAt implements [io.ReaderAt].
+func (zeros) ReadAt(p []byte, _ int64) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 // part selects the rows of a part, reorders them, and casts what is left.

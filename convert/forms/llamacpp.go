@@ -1,6 +1,8 @@
 package forms
 
 import (
+	"io/fs"
+
 	"github.com/anamnesis-go/anamnesis/internal/family"
 	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -26,6 +28,9 @@ type LlamaCPP struct {
 	// Projector writes the vision part of a model instead of its text model, for the file
 	// that llama.cpp loads beside the text model.
 	Projector bool
+	// Target is the folder of the model that a draft model predicts tokens of: its vocabulary is
+	// written. It may be nil.
+	Target fs.FS
 	// Quant says how quantized weights are read, and the type they are decoded to.
 	Quant quant.Options
 	// Blocks keeps experts that are stored in MXFP4 blocks in this type, as llama.cpp's
@@ -63,7 +68,7 @@ func (l LlamaCPP) model(b *limits.Budget, m tensor.Model) (*model.Model, error) 
 	if err != nil {
 		return nil, err
 	}
-	o := family.Options{Name: l.Name, Pre: l.Pre, Template: l.Template, TensorsAlone: l.TensorsAlone, Projector: l.Projector}
+	o := family.Options{Name: l.Name, Pre: l.Pre, Template: l.Template, TensorsAlone: l.TensorsAlone, Projector: l.Projector, Target: l.Target}
 	if l.All {
 		o.Type = l.Quant.Target.DType()
 	}

@@ -129,7 +129,8 @@ func (s *settings) read(text []byte) (*config, error) {
 		c.mtpLayers = c.int("mtp_num_hidden_layers")
 	}
 	if err == nil && c.row != s.outRow() {
-		err = wire.ErrInternal.Errorf("another row")
+		// The keys decide some of the members that choose a row, so a file can contradict its architecture.
+		err = wire.ErrMismatch.Errorf("its keys describe a model that is not of the architecture %s", wire.Quote(s.row.arch))
 	}
 	return c, wire.At("gguf", "", wire.NoOffset, err)
 }

@@ -262,7 +262,6 @@ var converterText = []string{
 	"TalkieForCausalLM",
 	"UMT5ForConditionalGeneration",
 	"UMT5Model",
-	"UltravoxModel",
 	"UnlimitedOCRForCausalLM",
 	"VLlama3ForCausalLM",
 	"VoxtralForConditionalGeneration",

@@ -14,6 +14,7 @@ type cut struct {
 	first, rows int64
 	head        int64 // rows of a head whose halves become pairs, or 0
 	apart       bool  // its pairs become halves instead
+	half        int64 // 1 or 2 for that half of all rows, instead of first and rows
 	times       []func(*config) (float64, bool)
 }
 
@@ -41,13 +42,32 @@ func bundledView(gguf string) []view {
 }
 
 // cutSize is the size of a cut in memory.
-const cutSize = 56
+const cutSize = 64
 
-// cutBytes returns what the views of a mapping take at most while they are made: four
-// ranges for each head of keys or values, in lists that double as they grow, and once more
-// in one list of all.
+// cutBytes returns what the views of a mapping take at most while they are made: seven
+// ranges for each head of keys or values or as many as the row says, in lists that double as they
+// grow, and once more in one list of all.
 func (c *config) cutBytes() int64 {
-	return 3 * 4 * cutSize * max(c.kvHeads(), c.keyHeads(), c.valueHeads(), 2)
+	ranges := 7 * max(c.heads(), c.kvHeads(), c.keyHeads(), c.valueHeads(), 2)
+	if c.row.ranges != nil {
+		ranges = max(ranges, c.row.ranges(c))
+	}
+	return 3 * cutSize * ranges
+}
+
+// halved returns the rows of cuts that are halves.
+func halved(list []cut, rows int64) []cut {
+	for i := range list {
+		if n := list[i].half; n > 0 {
+			list[i].first, list[i].rows = (n-1)*(rows/2), rows/2
+		}
+	}
+	return list
+}
+
+// halfRows is the view of the first or the second half of a tensor's rows.
+func halfRows(gguf string, which int64) view {
+	return view{gguf: gguf, cuts: func(*config) []cut { return []cut{{half: which}} }}
 }
 
 // cutsOf returns the rows of every view of a mapping. Together they must be all rows of
@@ -64,7 +84,7 @@ func (p *planner) cutsOf(n *mapping, rows int64) ([][]cut, error) {
 	defer p.b.Drop(scratch)
 	all := []cut(nil)
 	for i := range n.views {
-		list[i] = n.views[i].cuts(p.c)
+		list[i] = halved(n.views[i].cuts(p.c), rows)
 		if err := p.b.Hold(64 * int64(len(list[i]))); err != nil {
 			return nil, err
 		}
@@ -133,8 +153,9 @@ func (p *planner) viewShape(at *location) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
+	rows := shape[0]
 	shape[0] = 0
-	for _, c := range v.cuts(p.c) {
+	for _, c := range halved(v.cuts(p.c), rows) {
 		if err := p.b.Step(1); err != nil {
 			return nil, err
 		}

@@ -9,7 +9,10 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"path"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,20 +25,21 @@ import (
 )
 
 // membersRead lists the members of a configuration that the package asks for, by the calls that
-// do it.
-func membersRead(t *testing.T) []string {
+// do it: all of them, and those of each file.
+func membersRead(t *testing.T) (all []string, own map[string][]string) {
 	t.Helper()
 	asks := map[string]bool{"int": true, "get": true, "bool": true, "u32": true, "f32": true, "requireMember": true, "globalMember": true, "factor": true, "every": true}
 	found := map[string]bool{"architectures": false, "rope_parameters": true, "rope_scaling": true}
+	own = map[string][]string{}
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		tree, err := goparser.ParseFile(token.NewFileSet(), name, nil, 0)
+		tree, err := goparser.ParseFile(token.NewFileSet(), file, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,6 +59,9 @@ func membersRead(t *testing.T) []string {
 				if lit, ok := arg.(*ast.BasicLit); ok && asks[of] && lit.Kind == token.STRING && !strings.Contains(lit.Value, ".") {
 					member, _ := strconv.Unquote(lit.Value)
 					found[member] = found[member] || member != "architectures"
+					if found[member] && !slices.Contains(own[file], member) && member != "" {
+						own[file] = append(own[file], member)
+					}
 				}
 			}
 			return true
@@ -64,7 +71,14 @@ func membersRead(t *testing.T) []string {
 	if len(list) < 150 {
 		t.Fatalf("only %d members are found", len(list))
 	}
-	return list
+	return list, own
+}
+
+// ownMembers returns the members that the file of a row's keys asks for.
+func ownMembers(r *row, of map[string][]string) []string {
+	f := runtime.FuncForPC(reflect.ValueOf(r.keys).Pointer())
+	name, _ := f.FileLine(f.Entry())
+	return of[path.Base(name)]
 }
 
 var hostileValues = []string{
@@ -74,24 +88,71 @@ var hostileValues = []string{
 	`{"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1}, "sliding_attention": {"rope_theta": 2}}`, `{"deepstack_visual_indexes": [0, 1]}`, `{"hidden_size": 8, "depth": 2, "num_heads": 2}`, `{"alibi": true, "alibi_bias_max": 8, "kv_n_heads": -3}`, `{"alibi": true, "alibi_bias_max": "x", "clip_qkv": 1e308}`,
 }
 
-// For any configuration, each row computes keys and shapes or refuses it, within the account.
+// A draft is a configuration that a row is given: the members of its own part, those of a text
+// model whose vision part it is, and which member holds that part.
+type draft struct {
+	row         *row
+	own, around map[string]string
+	part        string
+}
+
+// newDraft returns one with the sizes that all need.
+func newDraft(r *row) *draft {
+	d := &draft{row: r, own: map[string]string{"hidden_size": "64", "num_attention_heads": "4", "num_hidden_layers": "4", "intermediate_size": "96", "vocab_size": "8"}, around: map[string]string{}}
+	if slices.Contains(projectors, r) {
+		d.part = visionMember(r)
+		d.around["text_config"] = `{"hidden_size": 64}`
+		for name, value := range map[string]string{"patch_size": "2", "image_size": "8", "num_channels": "3", "spatial_merge_size": "1", "depth": "4", "num_heads": "4"} {
+			d.own[name] = value
+		}
+	}
+	return d
+}
+
+// text writes the configuration under one of the row's names.
+func (d *draft) text(name string) string {
+	object := func(text string, members map[string]string) string {
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			text += fmt.Sprintf(", %q: %s", name, members[name])
+		}
+		return text + "}"
+	}
+	text := fmt.Sprintf(`{"architectures": [%q]`, name)
+	if d.part == "" {
+		return object(text, d.own)
+	}
+	return object(text+fmt.Sprintf(", %q: ", d.part)+object(`{"initializer_range": 1`, d.own), d.around)
+}
+
+// For any configuration, each row computes keys and shapes or refuses it, within the account: for
+// some members of all rows, and for each member that the row's own file asks for.
 func TestHostileConfigurations(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	all := membersRead(t)
+	all, of := membersRead(t)
 	asked, kept := 0, 0
-	for range 60 {
-		for _, row := range slices.Concat(rows, projectors) {
-			stated := map[string]string{"hidden_size": "64", "num_attention_heads": "4", "num_hidden_layers": "4", "intermediate_size": "96", "vocab_size": "8"}
+	ask := func(d *draft) {
+		asked++
+		if hostile(t, d.text(d.row.names[r.IntN(len(d.row.names))]), d.part != "") {
+			kept++
+		}
+	}
+	for _, row := range slices.Concat(rows, projectors) {
+		for range 30 {
+			d := newDraft(row)
 			for range r.IntN(12) {
-				stated[all[r.IntN(len(all))]] = hostileValues[r.IntN(len(hostileValues))]
+				to := d.own
+				if d.part != "" && r.IntN(8) == 0 {
+					to = d.around
+				}
+				to[all[r.IntN(len(all))]] = hostileValues[r.IntN(len(hostileValues))]
 			}
-			text := fmt.Sprintf(`{"architectures": [%q]`, row.names[r.IntN(len(row.names))])
-			for _, name := range slices.Sorted(maps.Keys(stated)) {
-				text += fmt.Sprintf(", %q: %s", name, stated[name])
-			}
-			asked++
-			if hostile(t, text+"}", slices.Contains(projectors, row)) {
-				kept++
+			ask(d)
+		}
+		for _, member := range ownMembers(row, of) {
+			for _, value := range hostileValues {
+				d := newDraft(row)
+				d.own[member] = value
+				ask(d)
 			}
 		}
 	}
@@ -100,19 +161,24 @@ func TestHostileConfigurations(t *testing.T) {
 	}
 }
 
-// hostile reports a configuration of which keys were made.
-func hostile(t *testing.T, text string, projector bool) bool {
-	b := limits.Policy{}.Budget(t.Context())
-	defer b.Close()
+// configIn reads a configuration, or that of its vision part.
+func configIn(t *testing.T, b *limits.Budget, text string, projector bool) (*config, error) {
+	t.Helper()
 	root, err := parseJSON(b, text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := configOf
 	if projector {
-		read = visionOf
+		return visionOf(root)
 	}
-	c, err := read(root)
+	return configOf(root)
+}
+
+// hostile reports a configuration of which keys were made.
+func hostile(t *testing.T, text string, projector bool) bool {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	c, err := configIn(t, b, text, projector)
 	if err != nil {
 		return false
 	}

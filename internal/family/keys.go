@@ -20,6 +20,8 @@ type keys struct {
 	plan     *Plan
 	fileType uint32
 	list     []Key
+	find     func(class string) *row // a function of its own would be a cycle of initialization
+	mask     *int64                  // the number of the token that masks, which replaces that of the vocabulary
 	err      error
 }
 
@@ -117,6 +119,9 @@ func (k *keys) all() error {
 	if err := k.c.row.vocab(k); err != nil {
 		return err
 	}
+	if k.mask != nil {
+		k.put("tokenizer.ggml.mask_token_id", uint32(*k.mask))
+	}
 	return k.err
 }
 
@@ -139,7 +144,9 @@ func common(k *keys) {
 	k.putArch("block_count", uint32(k.c.layers()))
 	k.u32("context_length", "max_position_embeddings", "n_ctx", "n_positions", "max_length", "max_sequence_length", "model_max_length")
 	k.u32("embedding_length", "hidden_size", "n_embd", "dim")
-	k.u32("feed_forward_length", "prefix_dense_intermediate_size", "dense_intermediate_size", "intermediate_size", "n_inner", "hidden_dim")
+	if wide := []string{"prefix_dense_intermediate_size", "dense_intermediate_size", "intermediate_size", "n_inner", "hidden_dim"}; k.c.get(wide...).List() == nil { // a list is the row's
+		k.u32("feed_forward_length", wide...)
+	}
 	k.u32("attention.head_count", "num_attention_heads", "n_head", "n_heads")
 	k.u32("attention.head_count_kv", "num_key_value_heads", "n_kv_heads")
 	if causal, ok := k.c.get("is_causal").Bool(); ok && !causal {

@@ -49,7 +49,7 @@ var mlxTypes = map[string]tensor.DType{"float16": tensor.F16, "bfloat16": tensor
 // ToMLX plans the conversion of a folder of transformers to one of mlx-lm. It refuses what
 // the row does not explain.
 func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
-	p, err := reading(b, m, false)
+	p, err := reading(b, m, Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -89,13 +89,19 @@ func ToMLX(b *limits.Budget, m tensor.Model) (*MLX, error) {
 }
 
 // reading returns a planner for the configuration of a folder.
-func reading(b *limits.Budget, m tensor.Model, projector bool) (*planner, error) {
+func reading(b *limits.Budget, m tensor.Model, o Options) (*planner, error) {
 	root, err := jsontree.Read(b, m.Configs(), configName, maxConfig)
 	if err != nil {
 		return nil, err
 	}
-	read := configOf
-	if projector {
+	var target jsontree.Value
+	if o.Target != nil {
+		if target, err = jsontree.Read(b, o.Target, configName, maxConfig); err != nil {
+			return nil, err
+		}
+	}
+	read := func(root jsontree.Value) (*config, error) { return draftOf(root, target) }
+	if o.Projector {
 		read = visionOf
 	}
 	c, err := read(root)
@@ -104,6 +110,9 @@ func reading(b *limits.Budget, m tensor.Model, projector bool) (*planner, error)
 	}
 	if err := c.countMTPLayers(b, m); err != nil {
 		return nil, wire.At(configName, "", wire.NoOffset, err)
+	}
+	if err := c.ask(b, m); err != nil {
+		return nil, err
 	}
 	p := &planner{Plan: &Plan{Arch: c.row.arch}, b: b, c: c, m: m}
 	p.nameOf = p.target

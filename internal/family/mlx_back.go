@@ -36,7 +36,7 @@ func Stacked(m tensor.Model) bool {
 // FromMLX plans the inverse of [ToMLX]: single experts, and transformers' tensors. Others
 // are unchanged.
 func FromMLX(b *limits.Budget, m tensor.Model) ([]Tensor, error) {
-	p, err := reading(b, m, false)
+	p, err := reading(b, m, Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,9 @@ func (p *planner) isUnneeded(name string) bool {
 		return true
 	}
 	name = p.c.rowName(name)
+	if more := p.c.row.naming.unneeded; more != nil && more(p.c, name) {
+		return true
+	}
 	list := p.c.row.naming.skipPrefixes
 	if !p.c.classifies() {
 		list = slices.Concat(list, p.c.row.classifier.heads)
@@ -43,6 +46,7 @@ func (p *planner) isAlias(name string) bool {
 
 // rowName returns a tensor's name as the mappings have it.
 func (c *config) rowName(full string) string {
+	full = c.row.renamed(full)
 	if c.isPart() {
 		full = strings.Replace(full, "language_model.", "", 1)
 	}
@@ -97,7 +101,7 @@ func textConfig(root jsontree.Value) jsontree.Value {
 	if v := root.Get("thinker_config").Get("text_config"); v.There {
 		return v
 	}
-	return root.First("llm_config", "lm_config", "language_config")
+	return root.First("llm_config", "lm_config", "language_config", "transformer_layer_config")
 }
 
 // rootDecides reports a model whose text model states a class of its own that is not the one which
@@ -126,6 +130,19 @@ func (r *row) trimmed(name string) string {
 	}
 	if s, ok := strings.CutSuffix(name, ".beta"); ok {
 		return s + ".bias"
+	}
+	return name
+}
+
+// renamed returns a name as the mappings have it, where the row says how they differ.
+func (r *row) renamed(name string) string {
+	for _, m := range r.naming.replaces {
+		name = strings.Replace(name, m[0], m[1], 1)
+	}
+	for _, m := range r.naming.renames {
+		if rest, ok := strings.CutPrefix(name, m[0]); ok {
+			return m[1] + rest
+		}
 	}
 	return name
 }

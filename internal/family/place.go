@@ -1,6 +1,7 @@
 package family
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,17 @@ type location struct {
 	bias   bool
 }
 
+// beforeExpert is what comes before the number of an expert.
+var beforeExpert = []string{".experts."}
+
+// matrices returns how many matrices become one tensor: the experts, if the mapping does not say.
+func (c *config) matrices(n *mapping) int64 {
+	if n.of != nil {
+		return n.of(c)
+	}
+	return c.experts()
+}
+
 // locate returns the location of a name of transformers.
 func (p *planner) locate(full string) (location, bool) {
 	r := p.c.row
@@ -37,10 +49,14 @@ func (p *planner) locate(full string) (location, bool) {
 			at.outer, at.layer, list, rest = false, one.number(p.c, n), r.layers(), tail
 		}
 	}
-	if i := strings.Index(rest, ".experts."); i >= 0 {
-		number, tail, _ := strings.Cut(rest[i+len(".experts."):], ".")
+	for _, stem := range slices.Concat(beforeExpert, r.naming.numbered) {
+		i := strings.Index(rest, stem)
+		if i < 0 {
+			continue
+		}
+		number, tail, _ := strings.Cut(rest[i+len(stem):], ".")
 		if n, ok := index(number); ok {
-			at.expert, rest = n, rest[:i]+".experts.*."+tail
+			at.expert, rest = n, rest[:i]+stem+"*."+tail
 		}
 	}
 	stem := strings.TrimSuffix(rest, ".weight")
@@ -48,8 +64,9 @@ func (p *planner) locate(full string) (location, bool) {
 		stem, at.bias = s, true
 	}
 	for i := range list {
-		if n := &list[i]; n.hf == stem && n.noSuffix == (stem == rest) {
-			at.name, at.index = n, i
+		n := &list[i]
+		if whole := n.noSuffix && n.hf == rest; whole || n.hf == stem && n.noSuffix == (stem == rest) {
+			at.name, at.index, at.bias = n, i, at.bias && !whole
 			if at.exists(p.c) {
 				break
 			}
@@ -135,7 +152,7 @@ func (p *planner) target(at *location) string {
 }
 
 // alwaysWide are suffixes of matrices that llama.cpp always stores in F32.
-var alwaysWide = []string{"ffn_gate_inp.weight", "indexer.proj.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight", "token_types.weight", "_norm.weight", "shortconv.conv.weight", "ssm_conv1d.weight",
+var alwaysWide = []string{"ffn_gate_inp.weight", "indexer.proj.weight", "ffn_gate_inp_shexp.weight", "position_embd.weight", "token_types.weight", "_norm.weight", "shortconv.conv.weight", "ssm_conv1d.weight", "ssm_conv1d_q.weight", "ssm_conv1d_k.weight", "ssm_conv1d_v.weight", "altup_correct_coef.weight", "altup_predict_coef.weight",
 	"v.patch_embd.weight", "mm.patch_merger.weight", "mm.input_projection.weight"}
 
 // stored returns the type of a tensor in llama.cpp: F32 for vectors and the matrices of

@@ -3,6 +3,7 @@ package family
 import (
 	"cmp"
 	"io/fs"
+	"math"
 	"slices"
 	"strconv"
 
@@ -27,6 +28,8 @@ type Tensor struct {
 	Turns int64
 	// Wide says that llama.cpp stores the tensor in F32 whatever type the folder had.
 	Wide bool
+	// Zeros is the number of elements after the parts that are 0.
+	Zeros int64
 	// Packed are the blocks that the tensor is made of, instead of parts.
 	Packed *Packed
 	// Unpacked are the tensors whose blocks it is made of, instead of parts.
@@ -75,6 +78,8 @@ type Options struct {
 	// Decoded reports whether a tensor is quantized and read as F32, and the type that it
 	// finally gets. It may be nil.
 	Decoded func(*tensor.Info) (tensor.DType, bool)
+	// Target is the folder of the model that a draft model predicts tokens of, or nil.
+	Target fs.FS
 	// Type is the type of all matrices, unless Unknown.
 	Type tensor.DType
 	// Packed returns the blocks of a weight that are copied unchanged. It may be nil.
@@ -95,7 +100,7 @@ func Stated(files fs.FS) bool {
 // New plans the conversion of a model of transformers. It refuses what the row does not
 // explain.
 func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
-	p, err := reading(b, m, o.Projector)
+	p, err := reading(b, m, o)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +117,7 @@ func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 	if o.TensorsAlone {
 		return p.Plan, p.c.checkMembers()
 	}
-	k := &keys{b: b, c: p.c, files: m.Configs(), o: o, fileType: p.fileType(), plan: p.Plan}
+	k := &keys{b: b, c: p.c, files: m.Configs(), o: o, fileType: p.fileType(), plan: p.Plan, find: find}
 	if err := cmp.Or(k.all(), p.c.checkMembers()); err != nil {
 		return nil, err
 	}
@@ -124,20 +129,29 @@ func New(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 const maxLayers = 512
 
 // configOf returns the configuration with its row.
-func configOf(root jsontree.Value) (*config, error) {
+func configOf(root jsontree.Value) (*config, error) { return draftOf(root, jsontree.Value{}) }
+
+// draftOf does the same for a model that may draft for another one, whose config.json is target.
+func draftOf(root, target jsontree.Value) (*config, error) {
 	list, text := root.Get("architectures").List(), textConfig(root)
 	if own := text.Get("architectures").List(); len(own) > 0 && !rootDecides(list) {
 		list = own
 	}
+	if class := root.Get("_class_name"); class.IsString() && len(list) == 0 {
+		return nil, wire.ErrUnsupported.Errorf("the class %s of diffusers is not supported: there is no row for it yet (%s writes names as they are)", wire.Quote(class.String()), wire.OptionRawNames)
+	}
 	if len(list) != 1 {
 		return nil, wire.ErrUnsupported.Errorf("the configuration names %d architectures: no GGUF that llama.cpp runs can be written (%s writes names as they are)", len(list), wire.OptionRawNames)
 	}
-	c := &config{root: root, text: text, row: find(list[0].String())}
+	c := &config{root: root, text: text, targetRoot: target, row: find(list[0].String())}
 	if c.row == nil {
 		return nil, wire.ErrUnsupported.Errorf("the architecture %s is not supported: %s (%s writes names as they are)", wire.Quote(list[0].String()), lacking(list[0].String(), converterText), wire.OptionRawNames)
 	}
 	if c.row.choose != nil {
 		c.row = cmp.Or(c.row.choose(c), c.row)
+	}
+	if err := c.needTarget(); err != nil {
+		return nil, err
 	}
 	return c.bounded()
 }
@@ -216,8 +230,11 @@ func (p *planner) tensors() error {
 		if p.isUnneeded(i.Name) || p.isExtraLayer(i.Name) || p.isAlias(i.Name) {
 			continue
 		}
-		n := len(p.Tensors)
-		if err := p.tensor(&i); err != nil {
+		n, plan := len(p.Tensors), p.tensor
+		if p.isDraftTable(i.Name) {
+			plan = p.draftTable
+		}
+		if err := plan(&i); err != nil {
 			return wire.At(p.m.Format(), "tensor "+wire.Quote(i.Name), i.Span.Off, err)
 		}
 		for ; n < len(p.Tensors); n++ {
@@ -241,8 +258,8 @@ func (p *planner) tensor(i *tensor.Info) error {
 		return wire.ErrUnsupported.Errorf("llama.cpp's %s has no such tensor", p.c.row.arch)
 	case !at.outer && at.layer >= p.c.layers():
 		return wire.ErrMismatch.Errorf("the configuration states only %d layers", p.c.layers())
-	case at.expert >= p.c.experts() && at.expert >= 0:
-		return wire.ErrMismatch.Errorf("the configuration states only %d experts", p.c.experts())
+	case at.expert >= p.c.matrices(at.name) && at.expert >= 0:
+		return wire.ErrMismatch.Errorf("the configuration states only %d experts", p.c.matrices(at.name))
 	case !at.exists(p.c):
 		return wire.ErrMismatch.Errorf("by the configuration, layer %d does not have it", at.layer)
 	}
@@ -302,7 +319,7 @@ func (p *planner) checkType(i *tensor.Info) error {
 	if p.asIs && i.DType != tensor.Unknown {
 		return nil
 	}
-	return wire.ErrUnsupported.Errorf("it is %s, but only F32, F16 and BF16 are written for llama.cpp: decode it first", i.TypeName())
+	return wire.ErrUnsupported.Errorf("it is %s, but only F32, F16 and BF16 are written for llama.cpp: save the model in one of these types", i.TypeName())
 }
 
 // single plans a tensor that is made of one tensor.
@@ -324,7 +341,7 @@ func (p *planner) single(i *tensor.Info, at *location) error {
 		}
 	case addOne:
 		if !at.bias {
-			t.Add = 1
+			t.Add = addend(at.name.plus, i.DType)
 		}
 	case decay:
 		t.Decay = true
@@ -345,7 +362,38 @@ func (p *planner) single(i *tensor.Info, at *location) error {
 	}
 	t.DType = p.dtypeFor(at.name, t.Name, len(t.Shape), i.DType)
 	t.Parts = []Part{part}
+	if at.name.rows != nil {
+		if err := t.extend(at.name.rows(p.c)); err != nil {
+			return err
+		}
+	}
 	return p.add(t)
+}
+
+// addend returns what is added to norms of a type: 1, or a number that torch rounds to F16 for numbers of F16.
+func addend(plus float32, of tensor.DType) float32 {
+	if of != tensor.F16 {
+		return cmp.Or(plus, 1)
+	}
+	fraction, exponent := math.Frexp(float64(cmp.Or(plus, 1)))
+	return float32(math.Ldexp(math.RoundToEven(fraction*(1<<11)), exponent-11))
+}
+
+// maxZeroRows bounds the rows that are added: Gemma 3n lacks those of 256 tokens.
+const maxZeroRows = 1 << 12
+
+// extend adds rows of zeros to a matrix that has fewer than n.
+func (t *Tensor) extend(n int64) error {
+	have := t.Shape[0]
+	if n <= have {
+		return nil
+	}
+	if len(t.Shape) != 2 || n-have > maxZeroRows {
+		return wire.ErrMismatch.Errorf("it has %d rows, and llama.cpp needs %d", have, n)
+	}
+	t.Zeros = (n - have) * t.Shape[1]
+	t.Shape = []int64{n, t.Shape[1]}
+	return nil
 }
 
 // add adds a tensor.
@@ -362,11 +410,18 @@ func (p *planner) stack(i *tensor.Info, at *location) error {
 	key := stackKey{at.index, at.layer, at.bias}
 	n, ok := p.stacks[key]
 	if !ok {
-		shape := append([]int64{p.c.experts()}, i.Shape...)
+		count := p.c.matrices(at.name)
+		if count < 1 || count > 1<<12 {
+			return wire.ErrRange.Errorf("%d experts", count)
+		}
+		shape := append([]int64{count}, i.Shape...)
+		if at.name.joined {
+			shape = append([]int64{count * i.Shape[0]}, i.Shape[1:]...)
+		}
 		name := p.nameOf(at)
 		t := Tensor{Name: name, Shape: shape, DType: stored(name, len(shape), i.DType)}
 		var err error
-		if t.Parts, err = limits.Make[Part](p.b, int(p.c.experts())); err != nil {
+		if t.Parts, err = limits.Make[Part](p.b, int(count)); err != nil {
 			return err
 		}
 		if err := p.b.Hold(int64(len(name)) + 200); err != nil {
@@ -382,7 +437,7 @@ func (p *planner) stack(i *tensor.Info, at *location) error {
 	switch {
 	case part.Info.Name != "":
 		return wire.ErrDuplicate.Errorf("expert %d", at.expert)
-	case i.DType != p.Tensors[n].DType && stored(p.Tensors[n].Name, 3, i.DType) == i.DType:
+	case i.DType != p.Tensors[n].DType && stored(p.Tensors[n].Name, len(p.Tensors[n].Shape), i.DType) == i.DType:
 		return wire.ErrUnsupported.Errorf("experts of the types %v and %s", p.Tensors[n].DType, i.TypeName())
 	}
 	part.Info = *i

@@ -39,6 +39,7 @@ type row struct {
 	naming     naming
 	attention  attention
 	linear     bool // some layers have linear attention
+	ranges     size // of rows that the views of a mapping have, if more than seven for each head
 	ahead      ahead
 	decoder    *tower // the second stack of layers, numbered after those of the encoder
 	classifier classifier
@@ -49,15 +50,22 @@ type row struct {
 
 // A naming says how the names of tensors in checkpoints differ from those of the mappings.
 type naming struct {
-	optionalPrefix string   // prefix of all names but the head's, which a file may omit
-	bare           bool     // folders made of a GGUF file omit optionalPrefix
-	trimPrefixes   []string // prefixes of all names that may be absent
-	skipPrefixes   []string // prefixes of tensors that are not needed
-	skipSuffixes   []string // suffixes of such
-	aliases        []string // names of one tensor. The first one in a file is used.
-	headless       []string // classes that are saved without a head
-	inner          []string // parts of names that are left out, once each
-	otherParts     []string // prefixes of tensors of other parts of the model
+	optionalPrefix string                            // prefix of all names but the head's, which a file may omit
+	bare           bool                              // folders made of a GGUF file omit optionalPrefix
+	trimPrefixes   []string                          // prefixes of all names that may be absent
+	skipPrefixes   []string                          // prefixes of tensors that are not needed
+	unneeded       func(c *config, name string) bool // further such tensors, by the configuration
+	skipSuffixes   []string                          // suffixes of such
+	aliases        []string                          // names of one tensor. The first one in a file is used.
+	headless       []string                          // classes that are saved without a head
+	inner          []string                          // parts of names that are left out, once each
+	otherParts     []string                          // prefixes of tensors of other parts of the model
+	replaces       [][2]string                       // parts of names, and what the mappings have instead
+	renames        [][2]string                       // prefixes, and what the mappings have instead
+	ofTarget       bool                              // that table has numbers up to the target's vocab_size, not the draft's
+	drafted        string                            // the table of a draft model's tokens; "" for models that draft for no other
+	asked          []string                          // ends of names: whether a file has such decides about other tensors
+	numbered       []string                          // what comes before the numbers of matrices that become one tensor, besides experts
 }
 
 // An attention says what is unusual about a row's attention.
@@ -126,6 +134,7 @@ type tower struct {
 	layer, prefix string
 	first         func(*config) int64 // number of layers before the tower
 	count         func(*config) int64 // number of its layers
+	continued     bool                // llama.cpp numbers its layers after the others
 }
 
 // towers returns all stacks of layers.
@@ -154,6 +163,9 @@ func (t *tower) number(c *config, n int64) int64 {
 // layer's number within its tower.
 func (c *config) tower(layer int64) (names, prefix string, number int64) {
 	if d := c.row.decoder; d != nil && layer >= d.first(c) {
+		if d.continued {
+			return d.layer, d.prefix, layer
+		}
 		return d.layer, d.prefix, layer - d.first(c)
 	}
 	return c.row.layer, c.row.prefix, layer
@@ -199,6 +211,10 @@ type mapping struct {
 	interleave    *interleaving                                           // the inverse of views
 	shapeOf       func(*config, int64) []int64                            // the shape, if it depends on the layer
 	ggufNumber    func(*config) int64                                     // replaces "#" in gguf
+	joined        bool                                                    // several matrices become one of all rows, not a stack
+	plus          float32                                                 // what addOne adds, if not 1
+	of            size                                                    // how many matrices become one tensor, if they are no experts
+	rows          size                                                    // how many rows llama.cpp has: those beyond the tensor's own are zeros
 	mayKeepBlocks bool                                                    // MXFP4 blocks of it can be copied unchanged
 	join          func(c *config, of []tensor.Info, shape []int64) []Part // the inverse of views, for other cases
 }
@@ -216,6 +232,8 @@ type view struct {
 	cuts func(*config) []cut
 	// squeeze removes dimensions of 1. noSuffix says that the name has neither suffix.
 	squeeze, noSuffix bool
+	// repeat is how many times the view is written, if not once.
+	repeat size
 	// sourceShape is the shape that strides refer to, if it is not shape.
 	sourceShape func(*config) []int64
 }
@@ -231,12 +249,14 @@ type interleaving struct {
 type config struct {
 	root, text jsontree.Value
 	row        *row
-	full       jsontree.Value // config.json, if root is its vision_config
-	isVision   bool           // root is a vision_config
-	mtpLayers  int64          // number of layers under "mtp.", which predict further tokens
-	reranker   bool           // it is a reranker
-	notBool    string         // the first member that was read as a boolean but is not one
-	notSize    string         // the first member that was read as a size but is not one
+	full       jsontree.Value  // config.json, if root is its vision_config
+	isVision   bool            // root is a vision_config
+	mtpLayers  int64           // number of layers under "mtp.", which predict further tokens
+	reranker   bool            // it is a reranker
+	targetRoot jsontree.Value  // config.json of the model that it drafts for
+	stored     map[string]bool // which of naming.asked the file has
+	notBool    string          // the first member that was read as a boolean but is not one
+	notSize    string          // the first member that was read as a size but is not one
 }
 
 // get returns the first of the members that is stated or has a default.
@@ -308,10 +328,12 @@ func (c *config) readSizes() {
 	}
 }
 
-func (c *config) hidden() int64 { return c.int("hidden_size", "n_embd", "n_embed", "dim", "d_model") }
+func (c *config) hidden() int64 {
+	return c.int("hidden_size", "n_embd", "n_embed", "dim", "d_model", "model_dim", "vt_hidden_size")
+}
 
 func (c *config) heads() int64 {
-	return c.int("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads")
+	return c.int("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads", "vt_num_attention_heads")
 }
 
 func (c *config) layers() int64 {
@@ -324,8 +346,14 @@ func (c *config) layers() int64 {
 	return c.hiddenLayers()
 }
 
+// hiddenLayers counts the layers. Where no member does, the list of their types has one for each:
+// transformers 5.24 saves Nemotron-H so.
 func (c *config) hiddenLayers() int64 {
-	return c.int("n_layers", "num_hidden_layers", "n_layer", "num_layers", "depth", "encoder_layers")
+	n := c.int("n_layers", "num_hidden_layers", "n_layer", "num_layers", "depth", "encoder_layers", "num_transformer_layers", "vt_num_hidden_layers")
+	if n == 0 {
+		return int64(len(c.get("layers_block_type").List()))
+	}
+	return n
 }
 
 func (c *config) nope() int64 { return c.int("qk_nope_head_dim") }

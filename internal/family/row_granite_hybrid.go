@@ -48,20 +48,23 @@ func graniteFeed() []mapping {
 var granite4Defaults = append(graniteMoeDefaults[:len(graniteMoeDefaults):len(graniteMoeDefaults)], preset{"shared_intermediate_size", "1024"}, preset{"mamba_n_heads", "128"},
 	preset{"mamba_n_groups", "1"}, preset{"mamba_d_state", "256"}, preset{"mamba_d_conv", "4"}, preset{"mamba_expand", "2"})
 
+// mambaOfGranite are the tensors of a state space.
+var mambaOfGranite = []mapping{
+	{hf: "mamba.A_log", shape: dims{SSMHeads}, noSuffix: true, op: decay, views: columnView("ssm_a", SSMHeads), join: onlyView},
+	{hf: "mamba.D", shape: dims{SSMHeads}, noSuffix: true, views: columnView("ssm_d", SSMHeads), join: onlyView},
+	{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: dims{SSMHeads}, noSuffix: true},
+	{hf: "mamba.conv1d", shape: dims{SSMConv, One, SSMKernel}, views: squeezedView("ssm_conv1d", SSMConv, SSMKernel), join: onlyView},
+	{hf: "mamba.in_proj", gguf: "ssm_in", shape: dims{SSMIn, Hidden}},
+	{hf: "mamba.out_proj", gguf: "ssm_out", shape: dims{Hidden, States}},
+	{hf: "mamba.norm", shape: dims{States}, views: []view{groupedNorm}, join: onlyView},
+}
+
 var graniteHybridRow = &row{
 	arch: "granitehybrid", model: "granitemoehybrid", names: []string{"GraniteMoeHybridForCausalLM"},
 	defaults: granite4Defaults,
 	outer:    outer, layer: decoderLayer, choose: graniteKind,
 	layers: lazy(func() []mapping {
-		return slices.Concat(decoder()[:1], onlyIn(isAttentionLayer, permuted(decoder())[1:]), onlyIn(isMambaLayer, []mapping{
-			{hf: "mamba.A_log", shape: dims{SSMHeads}, noSuffix: true, op: decay, views: columnView("ssm_a", SSMHeads), join: onlyView},
-			{hf: "mamba.D", shape: dims{SSMHeads}, noSuffix: true, views: columnView("ssm_d", SSMHeads), join: onlyView},
-			{hf: "mamba.dt_bias", gguf: "ssm_dt.bias", shape: dims{SSMHeads}, noSuffix: true},
-			{hf: "mamba.conv1d", shape: dims{SSMConv, One, SSMKernel}, views: squeezedView("ssm_conv1d", SSMConv, SSMKernel), join: onlyView},
-			{hf: "mamba.in_proj", gguf: "ssm_in", shape: dims{SSMIn, Hidden}},
-			{hf: "mamba.out_proj", gguf: "ssm_out", shape: dims{Hidden, States}},
-			{hf: "mamba.norm", shape: dims{States}, views: []view{groupedNorm}, join: onlyView},
-		}), graniteFeed())
+		return slices.Concat(decoder()[:1], onlyIn(isAttentionLayer, permuted(decoder())[1:]), onlyIn(isMambaLayer, mambaOfGranite), graniteFeed())
 	}),
 	keys: graniteHybridKeys, vocab: graniteHybridVocab,
 

@@ -75,6 +75,15 @@ var falconMambaRow = &row{
 	mlx: mlxRow{none: apartMamba}, back: backward{lost: keysUnread},
 }
 
+// mambaAuthorsRow: the models of Mamba's authors, as their own library saves them.
+var mambaAuthorsRow = &row{
+	arch: "mamba", model: "mamba_ssm", names: []string{"MambaLMHeadModel"}, tied: true,
+	defaults: mambaDefaults, outer: mambaOuter, layer: "backbone.layers.#.", layers: lazy(mambaLayers), keys: mambaKeys, vocab: mambaVocab,
+	biased: []string{"ssm_conv1d", "ssm_dt"},
+
+	naming: naming{renames: [][2]string{{"backbone.embedding.", "backbone.embeddings."}}}, mlx: mlxRow{none: notCompared},
+}
+
 func mambaKeys(k *keys) {
 	k.spaces(wideness(k.c), stepRank(k.c))
 	k.putArch("ssm.dt_b_c_rms", k.c.row.model == "falcon_mamba")

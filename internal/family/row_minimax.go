@@ -2,6 +2,16 @@ package family
 
 var mlxPlain = &mlxForm{}
 
+// sparseExperts are experts under Mixtral's names.
+var sparseExperts = []mapping{
+	{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
+	{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: dims{FFN, Hidden}, op: stack},
+	{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: dims{Hidden, FFN}, op: stack},
+	{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: dims{FFN, Hidden}, op: stack},
+}
+
+var minimaxExperts = append(sparseExperts[:4:4], mapping{hf: "block_sparse_moe.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: dims{Experts}, noSuffix: true})
+
 var minimaxRow = &row{
 	arch: "minimax-m2", model: "minimax_m2", names: []string{"MiniMaxM2ForCausalLM"},
 	defaults: []preset{
@@ -10,13 +20,7 @@ var minimaxRow = &row{
 	},
 	outer: outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
-		return decoder(with(allHeadNorms, ffnNorm,
-			mapping{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
-			mapping{hf: "block_sparse_moe.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: dims{Experts}, noSuffix: true},
-			mapping{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: dims{FFN, Hidden}, op: stack},
-			mapping{hf: "block_sparse_moe.experts.*.w2", gguf: "ffn_down_exps", shape: dims{Hidden, FFN}, op: stack},
-			mapping{hf: "block_sparse_moe.experts.*.w3", gguf: "ffn_up_exps", shape: dims{FFN, Hidden}, op: stack},
-		)...)
+		return decoder(with(with(allHeadNorms, ffnNorm), minimaxExperts...)...)
 	}),
 	keys: minimaxKeys, vocab: gpt2Vocab,
 

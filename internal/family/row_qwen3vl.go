@@ -95,6 +95,7 @@ var (
 	qwen3vlmoeProjector = named3vl("Qwen3VLMoeForConditionalGeneration")
 	qwen35Projector     = named3vl("Qwen3_5ForConditionalGeneration")
 	qwen35moeProjector  = named3vl("Qwen3_5MoeForConditionalGeneration")
+	qwen4expProjector   = named3vl("Qwen4ExpForConditionalGeneration")
 )
 
 func named3vl(architecture string) *row {

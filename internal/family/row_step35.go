@@ -17,7 +17,7 @@ import (
 // have other numbers of heads. Norms are stored minus one. Layers that predict further tokens follow
 // the others; their heads are below "transformer.".
 var step35Row = &row{
-	arch: "step35", model: "step3p5", names: []string{"Step3p5ForCausalLM"},
+	arch: "step35", model: "step3p5", names: []string{"Step3p5ForCausalLM", "Step3p7ForConditionalGeneration"},
 	defaults: []preset{{"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "65536"}, {"moe_every_n_layer", "1"}},
 	outer:    []mapping{outer[0], {hf: "model.norm", gguf: "output_norm", shape: dims{Hidden}, op: addOne}, outer[2]}, layer: decoderLayer,
 	layers: lazy(func() []mapping {
@@ -48,6 +48,7 @@ var step35Row = &row{
 	keys: stepKeys, vocab: gpt2Vocab,
 
 	attention: attention{kvHeads: func(c *config) int64 { return c.int("num_attention_groups") }, thetas: true, factors: (*planner).stepFactors},
+	naming:    naming{otherParts: []string{"vision_model.", "model.vision_model.", "vit_large_projector.", "model.vit_large_projector."}},
 	ahead:     aheadCounted, mlx: mlxRow{none: notCompared},
 }
 

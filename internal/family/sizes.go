@@ -77,7 +77,9 @@ func LatentV(c *config) int64 { return c.heads() * c.int("v_head_dim") }
 // Sizes of feed-forward layers.
 
 // FFN is the width of a feed-forward layer, GateUp that of its gate and its first matrix in one.
-func FFN(c *config) int64 { return c.int("intermediate_size", "n_inner", "d_ff") }
+func FFN(c *config) int64 {
+	return c.int("intermediate_size", "n_inner", "d_ff", "vt_intermediate_size")
+}
 
 func GateUp(c *config) int64 { return 2 * c.int("intermediate_size") }
 

@@ -279,7 +279,7 @@ func TestARefusalSaysWhoLacksAnArchitecture(t *testing.T) {
 			t.Errorf("%s: %v", class, err)
 		}
 	}
-	root, err := parseJSON(b, `{"architectures": ["CogVLMForCausalLM"], "vision_config": {"hidden_size": 8}}`)
+	root, err := parseJSON(b, `{"architectures": ["Granite4VisionForConditionalGeneration"], "vision_config": {"hidden_size": 8}}`)
 	if err != nil {
 		t.Fatal(err)
 	}

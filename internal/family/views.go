@@ -44,11 +44,29 @@ func (p *planner) split(i *tensor.Info, at *location) error {
 			part.Info.Strides, part.Info.Offset = strides, first
 			t.Parts = []Part{part}
 		}
+		if v.repeat != nil && t.Packed == nil {
+			if err := p.repeat(&t, v.repeat(p.c)); err != nil {
+				return err
+			}
+		}
 		if err := p.add(t); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// repeat writes the only part of a tensor n times.
+func (p *planner) repeat(t *Tensor, n int64) error {
+	if n < 1 || n > 1<<16 {
+		return wire.ErrRange.Errorf("a part that is written %d times", n)
+	}
+	list, err := limits.Make[Part](p.b, int(n))
+	for i := range list {
+		list[i] = t.Parts[0]
+	}
+	t.Parts, t.Shape = list, append([]int64{n}, t.Shape[1:]...)
+	return err
 }
 
 // joinViews collects the views of a tensor of transformers and plans it when the last one

@@ -265,7 +265,7 @@ func (r *exprReader) repeatCount() (least, most int, err error) {
 	least = number()
 	most = least
 	if r.accept(",") {
-		if most = number(); least < 0 {
+		if most = number(); least < 0 && most >= 0 { // {,} is no count but a text
 			least = 0
 		}
 	}

@@ -173,16 +173,22 @@ func (p *jsonParser) piece(i int) error {
 	if i > maxID {
 		return p.d.Fail("", wire.ErrUnsupported.Errorf("more than %d tokens", maxID))
 	}
-	t := Token{ID: int32(i)}
+	t, n, off := Token{ID: int32(i)}, 0, p.d.Off()
 	err := p.d.Array(func(at int) (err error) {
+		n = at + 1
 		switch at {
 		case 0:
 			t.Text, err = p.d.String()
 		case 1:
 			t.Score, err = p.d.Float()
+		default:
+			err = p.d.Skip()
 		}
 		return err
 	})
+	if err == nil && n != 2 {
+		err = p.d.FailAt("", off, wire.ErrSyntax.Errorf("piece %d is not a text and its score", i))
+	}
 	if err != nil {
 		return err
 	}

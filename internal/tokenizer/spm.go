@@ -175,7 +175,7 @@ func (f *field) fail(what string) error {
 }
 
 // eachField calls do for each field of a message. It refuses groups, which protobuf has
-// deprecated.
+// deprecated, and tags about which protobuf's readers disagree, as internal/protobuf does.
 func eachField(b *limits.Budget, body string, base int64, do func(field) error) error {
 	steps := b.Steps()
 	for at := 0; at < len(body); {
@@ -187,11 +187,11 @@ func eachField(b *limits.Budget, body string, base int64, do func(field) error) 
 		if n == 0 {
 			return f.truncated()
 		}
-		at += n
 		f.number, f.wire = tag>>3, uint8(tag&7)
-		if f.number == 0 || f.number > 1<<29 {
-			return wire.At(SPMName, "", f.off, wire.ErrSyntax.Errorf("no field has the number %d", f.number))
+		if f.number == 0 || f.number >= 1<<29 || n > 1 && body[at+n-1] == 0 {
+			return wire.At(SPMName, "", f.off, wire.ErrSyntax.Errorf("no field has the number %d, or its tag is longer than it has to be", f.number))
 		}
+		at += n
 		size := uint64(0)
 		switch f.wire {
 		case wireVarint:
@@ -200,7 +200,7 @@ func eachField(b *limits.Budget, body string, base int64, do func(field) error) 
 			}
 			at += n
 		case wireBytes:
-			if size, n = varint(body[at:]); n == 0 {
+			if size, n = varint(body[at:]); n == 0 || n > 5 { // protobuf takes no longer length
 				return f.truncated()
 			}
 			at += n
@@ -234,7 +234,7 @@ func eachField(b *limits.Budget, body string, base int64, do func(field) error) 
 // truncated returns the error of a field that is longer than its message. It is built only
 // when returned, since a file may have any number of fields.
 func (f field) truncated() error {
-	return wire.At(SPMName, "", f.off, wire.ErrTruncated.Errorf("a field ends beyond its message"))
+	return wire.At(SPMName, "", f.off, wire.ErrTruncated.Errorf("a field ends beyond its message, or its length is too long"))
 }
 
 // varint reads a number of at most ten bytes; n is 0 if there is none.
