@@ -56,11 +56,17 @@ type Entry struct {
 
 // Each lists a folder. If the folder itself is a link, it is followed.
 func Each(root string) iter.Seq[Entry] {
+	return EachPaid(root, func() error { return nil })
+}
+
+// EachPaid is [Each], which calls enter before it lists a folder, and ends if that fails: folders
+// without a file are no entries, and there may be many.
+func EachPaid(root string, enter func() error) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		top := root + string(filepath.Separator)
 		filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {
-				return nil
+				return enter()
 			}
 			e := Entry{Name: name(root, path), Path: path, Kind: File, Err: err}
 			switch {

@@ -1,4 +1,4 @@
-// Package inputs is what a merge demands of the models that it is made of.
+// Package inputs is what conversions and merges demand of the models that they are made of.
 package inputs
 
 import (
@@ -11,8 +11,12 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant"
 )
 
-// Plain refuses a model of quantized weights. Those of a GGUF file are its types'.
+// Plain refuses a model of quantized weights, or of pieces of weights. Those of a GGUF file are its
+// types'.
 func Plain(b *limits.Budget, m tensor.Model) error {
+	if err := Pieces(b, m); err != nil {
+		return err
+	}
 	if m.Format() == gguf.Format || !quant.Any(m) {
 		return nil
 	}

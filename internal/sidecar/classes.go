@@ -20,6 +20,7 @@ var keptKeys = map[string]bool{
 	"__class__":  true, "__module__": true, "__loader__": true, // skops
 	"type": true, "name": true, // Fiddle
 	"__kind__": true, "class": true, // GluonTS
+	"backbone": true, // of transformers, by use_timm_backbone
 }
 
 // keeps reports whether the end of an object judges the current value.
@@ -77,6 +78,9 @@ func (w *walk) object(f *frame) (err error) {
 	if _, ok := f.kept["module"]; ok && (f.kept["type"].text == "pyref" || f.twice == "type") {
 		built, err = true, cmp.Or(err, w.fiddle(f))
 	}
+	if f.chained {
+		err = cmp.Or(err, w.langchain(f))
+	}
 	if err != nil {
 		return err
 	}
@@ -100,6 +104,22 @@ func (w *walk) object(f *frame) (err error) {
 		}
 	}
 	return nil
+}
+
+// langchain judges an object that says by its member "lc" that LangChain wrote it: langchain_core.load
+// builds the class that one of type "constructor" names, with arguments of the file, and puts a
+// variable of the environment in the place of one of type "secret" (CVE-2025-68664).
+func (w *walk) langchain(f *frame) error {
+	of := f.kept["type"]
+	does := map[string]string{"constructor": "LangChain imports the class that this names, and calls it with arguments of the file", "secret": "LangChain puts the variable of the environment here that this names"}
+	why := does[of.text]
+	if f.twice == "type" {
+		why = f.ambiguous()
+	}
+	if why == "" {
+		return nil
+	}
+	return w.once(codeImport, tensor.Danger, "lc", of.off, why)
 }
 
 // arrays are the NumPy and pandas classes that GluonTS constructs.
@@ -148,6 +168,7 @@ var kerasModules = []string{
 	"keras.metrics", "keras.optimizers", "keras.optimizers.schedules", "keras.models", "keras.dtype_policies", "keras.mixed_precision", "keras.quantizers",
 	"keras.src.models.", "keras.src.layers.", "keras.src.ops.", "keras.src.activations.", "keras.src.initializers.", "keras.src.optimizers.",
 	"keras.src.losses.", "keras.src.metrics.", "keras.src.dtype_policies.",
+	"keras.src.backend.torch.optimizers.", // where Keras 3 says that its optimizers are from, with torch as its backend
 }
 
 // keras judges what Keras builds from an object: a class or function of a module that it
@@ -163,9 +184,9 @@ func (w *walk) keras(f *frame) (err error) {
 	}
 	if why := kerasCode[class.text]; why != "" {
 		err = cmp.Or(err, w.report("sidecar.keras-code", tensor.Danger, where, class.off, "the class "+where+" "+why))
-	} else if module.text == "" && strings.ContainsAny(class.text, ".>/") {
+	} else if module.text == "" && strings.ContainsAny(class.text, ".>/") && !isRegistered(class.text) {
 		err = cmp.Or(err, w.report("sidecar.keras-module", tensor.Danger, where, class.off, "Keras looks up "+where+" without a module that says where it is from"))
-	} else if module.text == "" && !kerasNames()[class.text] {
+	} else if module.text == "" && !kerasNames()[class.text] && !isRegistered(class.text) {
 		err = cmp.Or(err, w.once(CodeUnexplained, tensor.Warning, where, class.off, "Keras 2 and 3 have no class "+where+", and no module says where it is from: it is what the program that loads the model has under this name"))
 	}
 	name, function := class.text, false
@@ -180,6 +201,13 @@ func (w *walk) keras(f *frame) (err error) {
 	}
 	return cmp.Or(err, w.report("sidecar.keras-module", tensor.Danger, wire.Quote(name), module.off,
 		"Keras imports the module "+wire.Quote(module.text)+" for "+wire.Quote(name)+": no part of what builds layers of numbers"))
+}
+
+// isRegistered reports whether a name is that of a class of Keras as tf_keras registers it and writes it in
+// an HDF5 file, Custom>Adam: the loader takes it from what was registered, and imports nothing.
+func isRegistered(name string) bool {
+	class, is := strings.CutPrefix(name, "Custom>")
+	return is && kerasNames()[class] && 'A' <= class[0] && class[0] <= 'Z' && kerasCode[class] == ""
 }
 
 // kerasFunctions are the modules whose functions only compute, but for kerasBuilders.

@@ -48,7 +48,7 @@ var codeNames = map[string]string{
 
 // codeFolders are folders of which a tool runs what lies in them, or installs something by it.
 var codeFolders = map[string]string{
-	".vscode": "what an editor runs", ".idea": "what an editor runs", ".devcontainer": "what an editor builds", ".circleci": "what CircleCI runs",
+	".vscode": "what an editor runs", ".idea": "what an editor runs", ".claude": "hooks and commands that a coding tool runs", ".cursor": "commands that a coding tool runs", ".devcontainer": "what an editor builds", ".circleci": "what CircleCI runs",
 	".husky": "what husky runs", ".cargo": "what Cargo runs", ".jupyter": "what Jupyter runs", ".ipython": "what IPython runs", "profile_default": "what IPython runs",
 }
 
@@ -61,6 +61,7 @@ var runNames = map[string]string{
 	"__main__.py":       "Python runs this file for its folder",
 	"model_handler.py":  "TorchServe runs this file",
 	"custom_service.py": "ModelArts and others run this file",
+	"encoding_dsv4.py":  "xinference 4.1.0 runs this file, without being told to trust it",
 }
 
 // moduleTexts are texts of MLflow whose content is the name of a module, and nothing else: the modules
@@ -131,6 +132,10 @@ func (r *reader) runner(base, ext, folder string) (string, error) {
 		return "Python imports this file in place of the module " + shadowed + ", where it is started in the folder", nil
 	case base == "entry_points.txt" && isPackage(folder):
 		return "Python takes this for the entry points of an installed package, where it is started beside the folder: PyTorch loads and calls what [torch.backends] names, as soon as it is imported", nil
+	case base == "custom.py" || base == "custom_interface.py":
+		return "foreign_class of speechbrain imports this file of a model's folder, by its default name", nil
+	case ext == ".py" && r.isKernel():
+		return "get_local_kernel and get_kernel of kernels import the package of a variant below build", nil
 	case ext == ".pth":
 		return "Python runs the lines of this text that begin with import, where its folder is one for packages", nil
 	case folder == "code" && base != "inference.py" && (ext == ".py" || base == "requirements.txt"):
@@ -139,6 +144,16 @@ func (r *reader) runner(base, ext, folder string) (string, error) {
 		return "evaluate.load and datasets.load_dataset run the file of a folder that has its name", nil
 	}
 	return "", nil
+}
+
+// isKernel reports whether the file lies where kernels looks for the package of a kernel: build/VARIANT.
+func (r *reader) isKernel() bool {
+	for up := 2; r.inFolder(up) != ""; up++ {
+		if r.inFolder(up) == "build" && (strings.HasPrefix(r.inFolder(up-1), "torch") || strings.HasPrefix(r.inFolder(up-1), "tvm")) {
+			return true
+		}
+	}
+	return false
 }
 
 // isPackage reports whether importlib.metadata takes a folder of this name for an installed package.

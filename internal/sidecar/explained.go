@@ -3,6 +3,7 @@ package sidecar
 import (
 	"cmp"
 	"encoding/base64"
+	"path"
 	"slices"
 	"strings"
 
@@ -174,7 +175,7 @@ func (w *walk) unexplained(key string, k *kept, at int64) error {
 	if dataTexts[base] || base == "strings.json" && w.kinds&kindOf("spaCy") != 0 || libraries()[k.text] || strings.HasSuffix(base, ".index.json") || w.overwritten(base, key) {
 		return nil
 	}
-	if couldName(k) == "" {
+	if _, is := servedBy(key); couldName(k) == "" && !(is && namesCode(k.text)) {
 		return nil
 	}
 	size := placeCost * int64(len(w.open))
@@ -191,6 +192,9 @@ const placeCost = 24
 // imported are members under which libraries look up classes and functions.
 var imported = setOf("class cls class_name _class name type target module function func fn callable factory impl")
 
+// fetching are members whose address a library fetches.
+var fetching = setOf("url urls uri download entrypoint entry_point path weights model checkpoint source")
+
 // isOfPython reports whether a name is in Python's own library, or in what installs packages.
 func isOfPython(text string) bool {
 	root, _, _ := strings.Cut(text, ".")
@@ -202,6 +206,9 @@ func isOfPython(text string) bool {
 func (r *reader) couldBe(key string, p place, k *kept, at int64) error {
 	s := r.known
 	what := couldName(k)
+	if by, is := servedBy(key); is && s == nil && namesCode(k.text) {
+		return r.once(codeImport, tensor.Danger, wire.Quote(key), at, by.who+" "+by.does+" "+wire.Quote(k.text)+", if it is started with this text")
+	}
 	if what == "" || r.isInterpolation(k.text) {
 		return nil
 	}
@@ -224,8 +231,16 @@ func (r *reader) couldBe(key string, p place, k *kept, at int64) error {
 	if imported()[strings.ToLower(key)] && what == "a name in a module" && isOfPython(k.text) {
 		return r.once(codeImport, tensor.Danger, wire.Quote(key), at, "a library that looks up what this names imports "+wire.Quote(k.text))
 	}
+	if s == nil && strings.HasSuffix(key, "attn_implementation") && strings.Contains(k.text, "/") {
+		return r.once(codeImport, tensor.Danger, wire.Quote(key), at, kernel.who+" "+wire.Quote(k.text))
+	}
 	if s == nil {
-		return r.once(CodeUnexplained, tensor.Warning, wire.Quote(key), at, "no table explains this member, and "+wire.Quote(k.text)+" could be "+what)
+		severity := tensor.Danger
+		fetched := isLink(k.text) && fetching()[strings.ToLower(key)]
+		if !r.inRow() && !fetched || what == "a path or a repository" && isInside(k.text) && codeEndings[path.Ext(k.text)] == "" || isLink(k.text) && !fetched { // which no library is known to load
+			severity = tensor.Warning
+		}
+		return r.once(CodeUnexplained, severity, wire.Quote(key), at, "no table explains this member, and "+wire.Quote(k.text)+" could be "+what)
 	}
 	if s.hasWord(key, k.text) {
 		return nil
@@ -250,11 +265,11 @@ func isShown(key string) bool { return shown()[key] }
 // assigned judges a line of YAML, TOML or INI that gives a key a value, or goes on with the
 // values of the key before it: elements of a list, members in brackets, the rest of a text.
 func (r *reader) assigned(line string, at int64) error {
-	ofKind := r.known != nil
+	goesOn := r.known != nil || isYAML(r.file) // a line without a key is of the value before it
 	if line == "" || codeNames[r.file] != "" {
 		return nil
 	}
-	if mark := strings.IndexAny(line, ":="); namesNothing(line) && !strings.Contains(line[:max(mark, 0)], "[") {
+	if mark := strings.IndexAny(line, ":="); namesNothing(line) && (strings.IndexByte(line, '*') < 0 || !hasAlias(line)) && !strings.Contains(line[:max(mark, 0)], "[") {
 		if hasKey(line, mark) {
 			r.opened, r.keyed = true, line
 		}
@@ -268,10 +283,13 @@ func (r *reader) assigned(line string, at int64) error {
 		r.keyed = ""
 	}
 	key, value := pair(line)
+	if strings.HasPrefix(key, "lambda ") { // whose colon is no mark behind a key
+		key = ""
+	}
 	switch {
 	case key != "":
 		r.opened, r.key = true, keptKey(key, line)
-	case strings.HasPrefix(spaces.trimLeft(text), "- "), ofKind:
+	case strings.HasPrefix(spaces.trimLeft(text), "- "), goesOn:
 		value = elementCut.trim(text)
 	}
 	if brackets.index(text) >= 0 && !strings.Contains(text, "{{") && !strings.Contains(text, "{%") && !strings.Contains(text, "${") {
@@ -400,7 +418,7 @@ func untagged(value string) string {
 func pair(line string) (key, value string) {
 	text := dashes.trimLeft(line)
 	mark := assigning.index(text)
-	if mark <= 0 || mark+1 < len(text) && text[mark] == ':' && strings.IndexByte(" \t\r", text[mark+1]) < 0 {
+	if mark <= 0 || mark+1 < len(text) && text[mark] == ':' && strings.IndexByte(" \t\r", text[mark+1]) < 0 && strings.IndexByte("\"'", text[mark-1]) < 0 {
 		return "", ""
 	}
 	key = keyCut.trim(text[:mark])
@@ -447,7 +465,7 @@ func (r *reader) setting(line string, at int64) error {
 	if key == hydraKey {
 		judged, err = true, r.target(value, at)
 	}
-	if key == "trust_remote_code" && !isFalse(strings.ToLower(value)) {
+	if trustsIn(unescaped(line)) {
 		judged, err = true, cmp.Or(err, r.trusts(at))
 	}
 	if isReach(value) {

@@ -58,6 +58,7 @@ var grammars = [...]explained{
 	// Names of files in the folder, which a tokenizer opens there. One that leads out is a finding by itself.
 	{"vocab_file merges_file spm_file source_spm target_spm sentencepiece_model_file monolingual_vocab_file normalizer_file tokenizer_file special_tokens_map_file", tokens, "", "", word, isInside, "tokenizers open the file in their folder"},
 	{"cmvn_file", configs, "", "", word, isPlainFile, "FireRedASR opens the file in its folder"},
+	{"repo_path", tokens, "", "", word, isOneFormer, "the default of OneFormer's processor: a set of data with names of classes"},
 	// Names in a library's own table.
 	{"hf_model_name", "open_clip_config.json open_clip_model_config.json", "", "", word, isOpenClip, "open_clip's own configurations have these"},
 	{"backbone hf_model_name architecture vision_encoder vision_tower model_name timm_model_name", configs + " open_clip_config.json open_clip_model_config.json", "", "", word, isTagged, "timm and open_clip look it up in their tables"},
@@ -84,6 +85,9 @@ var grammars = [...]explained{
 	{"ent_id_sep", "cfg", "spaCy", "", word, isSeparator, "spaCy's rules put it between two words"},
 	// What Ultralytics says of what it exported, in texts that it writes always alike.
 	{"license docs description author data model cfg project name save_dir", "metadata.yaml args.yaml", "Ultralytics", "", list, isUltralytics, "Ultralytics writes it for people"},
+	// What made the model, which is read to make it again.
+	{"model base_model filter tokenizer_source source", "mergekit_config.yml mergekit_config.yaml", "", "", word, isRepository, "mergekit reads it to merge again, not when the model is loaded"},
+	{"targets ignore scheme mappings", "recipe.yaml", "", "", list, isPattern, "llm-compressor compares them with names of layers"},
 	// What mlx-lm trained an adapter with, which it keeps with the adapter and does not read.
 	{"data adapter_path", adapters, "MLX", "", word, isInside, "mlx-lm's loader does not read it"},
 }
@@ -161,9 +165,9 @@ var (
 )
 
 // inText reports whether a row is about texts of a name. A text that no library is known to read
-// may be one of any.
+// may be one of any, but not of those that are known by their root.
 func (r *row) inText(file string, known bool) bool {
-	if len(r.texts) == 0 || !known {
+	if len(r.texts) == 0 || !known && !(r.of == "" && rootMembers[r.texts[0]] != nil) {
 		return true
 	}
 	return slices.ContainsFunc(r.texts, func(pattern string) bool {
@@ -172,14 +176,14 @@ func (r *row) inText(file string, known bool) bool {
 	})
 }
 
-// A place is where a text stands: the members around it from the outside, and what lies between it
-// and each of them.
+// A place is the path to a text: the members around it, the innermost first, and for each what lies
+// between it and the text (an object, a list or a tree of both).
 type place struct {
 	keys []string
 	gaps []shape
 }
 
-// place returns where the current value stands.
+// place returns the path to the current value.
 func (w *walk) place() place {
 	gap, p := word, place{make([]string, 0, len(w.open)), make([]shape, 0, len(w.open))}
 	for i := len(w.open) - 1; i >= 0; i-- {
@@ -206,8 +210,8 @@ func (r *reader) explains(rows func(string) []row, p place, text string) bool {
 	return false
 }
 
-// isUnder reports whether a member is one of those around a value; the text of a quantizer is what
-// stands below quantization_config elsewhere.
+// isUnder reports whether a member is one of those around a value. A file of a quantizer has at its
+// root what other files have below quantization_config.
 func (r *reader) isUnder(name string, around []string) bool {
 	if name == "" || slices.Contains(around, name) {
 		return true
@@ -223,7 +227,7 @@ func isLink(text string) bool {
 	return strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")
 }
 
-// isNote reports whether a text is an address, or words among which one stands.
+// isNote reports whether a text is an address, or words that contain one.
 func isNote(text string) bool {
 	_, words, _ := strings.Cut(text, " ")
 	return isLink(text) || strings.Contains(words, "://") && !strings.ContainsAny(text, "{`$") && !namesInside(text)
@@ -291,6 +295,9 @@ func isTagged(text string) bool {
 
 // openClips are the repositories of text models in the configurations of open_clip 3.3.0.
 var openClips = setOf("roberta-base xlm-roberta-base xlm-roberta-large google/mt5-base google/mt5-xl facebook/nllb-200-distilled-600M facebook/nllb-200-distilled-1.3B")
+
+// isOneFormer reports whether a text is the set of data that transformers writes for OneFormer.
+func isOneFormer(text string) bool { return text == "shi-labs/oneformer_demo" }
 
 func isOpenClip(text string) bool { return openClips()[text] }
 

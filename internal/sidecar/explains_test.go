@@ -24,7 +24,7 @@ func TestNamesOfLayersAreExplained(t *testing.T) {
 		{"config.json", `{"pretrained_cfg": {"url": "https://example.org/resnet50.pth", "hf_hub_id": "timm/a.b", "first_conv": "patch_embed.proj", "classifier": "head.fc"}}`, ""},
 		{"config.json", `{"url": "https://example.org/resnet50.pth"}`, "sidecar.unexplained"},
 		{"config.json", `{"labels": ["rock/pop"], "version": "v1.2.dev", "train_dataset": "a/b", "homepage": "https://example.org/"}`, "sidecar.unexplained"},
-		{"model.json5.yaml", "labels: rock/pop\ntrain_dataset: a/b\nhomepage: https://example.org/\n", ""},
+		{"model.json5.yaml", "labels: rock/pop\ntrain_dataset: a/b\nhomepage: https://example.org/\n", "sidecar.unexplained"},
 		{"config.json", `{"homepage": "file:///etc"}`, "sidecar.unexplained"},
 		{"generation_config.json", `{"stop_strings": ["&&", "a/b"]}`, ""},
 		{"config.json", `{"_name_or_path": "a/b"}`, ""},
@@ -58,7 +58,9 @@ func TestNamesOfLayersAreExplained(t *testing.T) {
 		{"config.json", `{"quantization_config": {"quant_type": {"default": {"_data": {"layout": {"_type": "PlainLayout"}, "dtype": {"_type": "torch.dtype", "_data": "int8"}}}}}}`, ""},
 		{"settings.yaml", "invented: model.layers.3.mlp\nb: evil.mod\n", "sidecar.unexplained"},
 		{"settings.yaml", "invented: model.layers.3.mlp\nlicense: a/b\n", "sidecar.unexplained"},
-		{"settings.yaml", "invented: 3\nlicense: a/b\n", ""},
+		{"settings.yaml", "invented: 3\nlicense: a/b\n", "sidecar.unexplained"},
+		{"settings.yaml", "invented: 3\n", "sidecar.unexplained"},
+		{"hparams.yaml", "invented: 3\nlicense: a/b\n", ""},
 	} {
 		if got := check(t, limits.Policy{}, c.name, c.text); got != c.want {
 			t.Errorf("%s %.80s: %q, want %q", c.name, c.text, got, c.want)

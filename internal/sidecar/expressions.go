@@ -24,11 +24,14 @@ func lastCall(text string) int {
 		return -1
 	}
 	for at := strings.LastIndexByte(text, '('); at >= 0; at = strings.LastIndexByte(text[:at], '(') {
-		called := strings.TrimRight(text[:at], " \t\r\n\f\\")
-		if called == "" {
+		end := at
+		for end > 0 && isCallSpace(text[end-1]) {
+			end--
+		}
+		if end == 0 {
 			continue
 		}
-		last := called[len(called)-1]
+		called, last := text[:end], text[end-1]
 		if last >= 0x80 || strings.IndexByte(`)]}"'`, last) >= 0 {
 			return at
 		}
@@ -41,6 +44,11 @@ func lastCall(text string) int {
 		}
 	}
 	return -1
+}
+
+// isCallSpace reports whether a byte may be between what is called and the parenthesis.
+func isCallSpace(c byte) bool {
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\\'
 }
 
 // isExpression reports whether MONAI evaluates a text, or imports by it: a dollar sign
@@ -160,6 +168,9 @@ func (l *lines) activates(text string) error {
 func (l *lines) row(line string) error {
 	l.backbone, l.head = l.backbone || strings.Contains(line, "backbone"), l.head || strings.Contains(line, "head")
 	text := strings.TrimLeft(line, " \t-")
+	if l.known == nil && !l.guessed && (text != line || strings.Contains(line, "[")) {
+		l.yolo(line)
+	}
 	if !l.inside {
 		l.inRow = text != line && strings.HasPrefix(text, "[")
 	}

@@ -43,6 +43,9 @@ var hubNames = [...]hubName{
 
 // fetchesWord returns the library that takes any text of a member for a model, "" for none.
 func (w *walk) fetchesWord(key string) string {
+	if key == "name_or_path" && w.file == configs && w.below("verifier") {
+		return "vLLM"
+	}
 	for _, n := range hubNames {
 		if n.key != key {
 			continue
@@ -97,6 +100,8 @@ func (w *walk) fetches(f *frame, key string, v value) (bool, error) {
 	switch {
 	case key == "tokenizer_name_or_path" && w.isPrompt(key) && isHubWord(&kept{text: v.text}):
 		return true, w.once(CodeUnexplained, tensor.Warning, key, v.off, "PEFT fetches the tokenizer "+wire.Quote(v.text)+" for the text of its prompt")
+	case w.isBackbone(f, key, v.text):
+		return true, w.once(CodeUnexplained, tensor.Warning, key, v.off, "transformers fetches the model "+wire.Quote(v.text)+", or takes a folder of this name where it runs")
 	case row == nil:
 		return false, nil
 	case leadsOut(v.text) || strings.HasPrefix(v.text, "."):
@@ -109,6 +114,22 @@ func (w *walk) fetches(f *frame, key string, v value) (bool, error) {
 		return true, w.once(codeImport, tensor.Danger, key, v.off, row.who+" fetches the model "+wire.Quote(v.text)+", whose configuration may name code that it runs, for there is no "+row.built)
 	}
 	return true, w.once(CodeUnexplained, tensor.Warning, key, v.off, row.who+" fetches the model "+wire.Quote(v.text))
+}
+
+// expert judges where X-LoRA loads one of its adapters from: a folder, or a repository whose name may
+// have no owner before it (XLoraModel of PEFT 0.21, if the caller gives no adapters of its own).
+func (w *walk) expert(key, text string, at int64) error {
+	if leadsOut(text) {
+		return w.once("sidecar.index-path", tensor.Danger, "adapters", at, "PEFT loads an adapter of X-LoRA from "+wire.Quote(text))
+	}
+	return w.once(CodeUnexplained, tensor.Warning, wire.Quote(key), at, "PEFT fetches "+wire.Quote(text)+" for X-LoRA, or takes a folder of this name where it runs")
+}
+
+// isBackbone reports whether transformers fetches the model that a member backbone names, though it is
+// but a word: the configuration says that timm's table does not have it (4.57 its weights, 5.24 its
+// configuration).
+func (w *walk) isBackbone(f *frame, key, text string) bool {
+	return key == "backbone" && w.file == configs && f.noTimm && isHubWord(&kept{text: text})
 }
 
 // isSourced reports whether a text says whence timm and open_clip take a model: hf-hub:name,

@@ -156,8 +156,18 @@ func (w *walk) names(key string, k *kept, at int64) (is bool, err error) {
 	if key == "impl" && w.below("custom_pipelines") {
 		is, err = true, cmp.Or(err, w.autoMap(text, at))
 	}
+	more, failed := w.namesAny(key, k, at)
+	return is || more, cmp.Or(err, failed)
+}
+
+// namesAny judges a value that some library takes for code, whichever wrote the file.
+func (w *walk) namesAny(key string, k *kept, at int64) (is bool, err error) {
+	file, text := w.file, k.text
 	if (key == "target" || key == "class_path") && callsCode(text) {
 		is, err = true, cmp.Or(err, w.report("sidecar.target", tensor.Danger, key, at, "loaders of configurations call "+wire.Quote(text)+" with arguments of the file"))
+	}
+	if file == adapters && w.below("adapters") && text != "" {
+		is, err = true, cmp.Or(err, w.expert(key, text, at))
 	}
 	if key != "content" && (w.inObject() || listsCode(w.listed(key))) && k.dotted && isReach(text) {
 		is, err = true, cmp.Or(err, w.report(codeImport, tensor.Danger, wire.Quote(key), at, "a library that looks up what this names imports "+wire.Quote(text)))
@@ -259,9 +269,17 @@ func isLibrary(key string, k *kept) bool {
 // member judges the name of a member.
 func (w *walk) member(name string) error {
 	delete(w.built, name) // of two, the last counts
+	if trees := treesOf[name]; trees != "" {
+		w.trees = trees
+	}
+	if len(w.open) == 1 {
+		w.atRoot(name)
+	}
 	switch {
 	case pickled[name]:
 		return w.once(codeImport, tensor.Danger, name, w.off, "jsonpickle imports and calls what its members name")
+	case name == "lc":
+		w.open[len(w.open)-1].chained = true
 	case name == ":serialized:":
 		return w.once("sidecar.pickle", tensor.Danger, name, w.off, "Stable-Baselines3 unpickles what is kept here in base64")
 	case len(w.open) == 4 && w.open[2].key == "type_hint" && w.isComponents():

@@ -29,6 +29,11 @@ func (r *reader) installs() error {
 					return err
 				}
 			}
+			if key, value := pair(text); strings.HasPrefix(r.file, "bento") && readsBeyond(key, value) {
+				if err := r.report(codeHandler, tensor.Danger, key, 0, "BentoML before 1.4.34 puts the file "+wire.Quote(value)+" of the machine that builds into what it builds"); err != nil {
+					return err
+				}
+			}
 			for _, key := range [...]string{"setup_script", "dockerfile_template", "system_packages", "base_image"} {
 				if strings.HasPrefix(r.file, "bento") && strings.Contains(text, key) && !strings.HasSuffix(text, "null") && !strings.HasSuffix(text, "[]") {
 					if err := r.reportCase(imageOf[key], codeHandler, key, 0, "BentoML builds an image by "+wire.Quote(text)+", some versions in a shell"); err != nil {
@@ -39,6 +44,17 @@ func (r *reader) installs() error {
 		}
 		return nil
 	})
+}
+
+// readsBeyond reports whether a member of what BentoML builds is a file outside of its folder.
+func readsBeyond(key, value string) bool {
+	switch key {
+	case "description":
+		return strings.HasPrefix(value, "file:")
+	case "environment_yml", "requirements_txt":
+		return leadsOut(value)
+	}
+	return false
 }
 
 // shellOf and imageOf are the cases of findings about what goes to a shell in some versions of a library

@@ -22,7 +22,10 @@ type frame struct {
 	kept  map[string]value // strings of an object that are judged at its end
 	twice string           // a key of kept that is duplicated
 	words value            // the file from which a layer's configuration takes its vocabulary
-	steps replacement      // what a step of a tokenizer replaces
+
+	chained bool        // it has the member by which LangChain knows its objects
+	noTimm  bool        // its backbone is not one of timm's table
+	steps   replacement // what a step of a tokenizer replaces
 }
 
 // A value is a string and its offset.
@@ -247,6 +250,9 @@ func (w *walk) word(c byte) (err error) {
 		return err
 	}
 	name := string(text)
+	if name == "false" && w.here() == "use_timm_backbone" {
+		w.open[len(w.open)-1].noTimm = true
+	}
 	if err := w.padded(name, at); err != nil || isFalse(name) {
 		return err
 	}
@@ -314,11 +320,11 @@ func (w *walk) str() error {
 	at, key := w.off, w.here()
 	listed := len(w.open) > 1 && w.open[len(w.open)-2].list // with its name, or else the key is the name
 	template := (w.below("chat_template") || w.file == "chat_template.json") && !(listed && key == "name")
-	limit, matches := maxText, !template && w.matches()
+	limit, matches, answers := maxText, !template && w.matches(), !template && w.matchesAnswers(key)
 	switch {
 	case template:
 		limit = maxTemplate + 1
-	case matches, key == "Regex" && w.inSteps() != noSteps:
+	case matches, answers, key == "Regex" && w.inSteps() != noSteps:
 		limit = maxRegex + 1
 	case w.isCharsMap(key):
 		limit = maxCharsMap + 1
@@ -328,6 +334,8 @@ func (w *walk) str() error {
 	case err != nil:
 	case matches:
 		err = w.layerRegex(&k, at)
+	case answers:
+		err = w.answerRegex(&k, at)
 	case !template:
 		err = w.ofTokenizer(key, &k, at)
 	}
@@ -398,7 +406,7 @@ func (w *walk) judge(key string, k *kept, at int64, judged bool) error {
 	return nil
 }
 
-// listed returns the key of the list in which the current value stands.
+// listed returns the key of the list that holds the current value.
 func (w *walk) listed(key string) string {
 	for i := len(w.open) - 1; i > 0 && w.open[i].list; i-- {
 		if !w.open[i-1].list {
@@ -408,16 +416,21 @@ func (w *walk) listed(key string) string {
 	return key
 }
 
-// isManifest reports whether TorchServe reads what it runs from the text.
-func (w *walk) isManifest() bool {
-	_, is := ManifestOf(w.t.Name)
-	return is
-}
-
 // trusts reports a member that some libraries obey without asking anybody.
 func (r *reader) trusts(at int64) error {
 	return r.once("sidecar.trust-remote-code", tensor.Danger, "", at,
-		"transformers (for LightGlue), open_clip and FunASR obey this in the files of a model, and run code that they name")
+		"transformers (for LightGlue), open_clip, FunASR, spacy-transformers, vLLM and SGLang obey this in the files of a model or of a server, and run code that they name")
+}
+
+// partly reports whether the auto_map at hand is that of a part of a model, such as its vision_config:
+// AutoModel.from_config takes the code of one from the repository that the part names.
+func (w *walk) partly() bool {
+	for i := 1; i+1 < len(w.open); i++ {
+		if w.open[i].key == "auto_map" {
+			return w.file == configs && strings.HasPrefix(w.open[i+1].key, "Auto")
+		}
+	}
+	return false
 }
 
 // autoMap judges a class of the repository's own code, or of another's.
@@ -445,9 +458,13 @@ func (w *walk) autoMap(text string, at int64) error {
 		where = "in another folder"
 	case w.t.Beside(file):
 		where = "which lies beside it"
+	case w.coded: // it may be the same name on another file system: letters in other cases, accents apart
+		where = "which another file of the folder may be where names are compared otherwise"
+	case w.partly():
+		where = "which it takes from where the part's name_or_path says"
 	default:
 		severity = tensor.Warning
 	}
 	return w.once("sidecar.auto-map", severity, "auto_map", at,
-		"transformers runs "+wire.Quote(file)+", "+where+", if it is told to trust code of the repository; older versions of vLLM run it without being told")
+		"transformers runs "+wire.Quote(file)+", "+where+", if it is told to trust code of the repository; SGLang 0.5.23 and older versions of vLLM run it without being told")
 }

@@ -47,7 +47,7 @@ var folderKinds = [...]Kind{
 		text("transformers.tokenizer", "tokenizer_config.json"),
 		text("transformers.quantization", "quantize_config.json quantization_config.json quant_config.json hf_quant_config.json"),
 		text("transformers.trainer", "trainer_state.json all_results.json train_results.json eval_results.json predict_results.json test_results.json"),
-		text("", "tokenizer.json special_tokens_map.json added_tokens.json vocab.json vocab.txt merges.txt *.index.json chat_template.jinja chat_template.json"),
+		text("", "tokenizer.json special_tokens_map.json added_tokens.json vocab.json vocab.txt merges.txt *.index.json chat_template.jinja chat_template.json audio_tokenizer_config.json"),
 	}},
 	{"diffusers", "diffusers 0.42.1", strings.Fields("model_index.json modular_model_index.json modular_config.json scheduler_config.json diffusion_pytorch_model*"), []KindText{
 		text("diffusers.index", "model_index.json modular_model_index.json modular_config.json"),
@@ -55,7 +55,7 @@ var folderKinds = [...]Kind{
 	}},
 	{"PEFT", "peft 0.21.2", strings.Fields("adapter_model*"), []KindText{text("peft.config", "adapter_config.json")}},
 	{"sentence-transformers", "sentence-transformers 6.2.0", strings.Fields("modules.json config_sentence_transformers.json sentence_*_config.json router_config.json"), []KindText{
-		text("sentence-transformers.config", "modules.json config_sentence_transformers.json sentence_*_config.json router_config.json config.json wordembedding_config.json whitespacetokenizer_config.json"),
+		text("sentence-transformers.config", "modules.json config_sentence_transformers.json sentence_*_config.json router_config.json config.json wordembedding_config.json whitespacetokenizer_config.json cnn_config.json lstm_config.json"),
 	}},
 	{"MLX", "mlx-lm 0.32.2", strings.Fields("config.json adapters.safetensors adapters.npz *_adapters.safetensors"), []KindText{text("mlx.config", "config.json adapter_config.json")}},
 	{"GGUF and ollama", "ollama 0.6.3", strings.Fields("*.gguf modelfile"), []KindText{
@@ -72,17 +72,17 @@ var folderKinds = [...]Kind{
 	}},
 	{"MLflow", "mlflow-skinny 3.17.2", strings.Fields("mlmodel"), []KindText{
 		text("mlflow.MLmodel", "mlmodel"),
-		text("", "conda.yaml python_env.yaml requirements.txt registered_model_meta keras_module.txt pickle_module_info.txt"),
+		text("", "conda.yaml python_env.yaml requirements.txt registered_model_meta keras_module.txt pickle_module_info.txt input_example.json serving_input_example.json"),
 	}},
 	{"SavedModel", "tensorflow 2.21.0", strings.Fields("saved_model.pb saved_model.pbtxt keras_metadata.pb"), []KindText{text("", "saved_model.pbtxt fingerprint.pb variables.index")}},
 	{"OpenVINO", "optimum-intel 2.2.0", strings.Fields("openvino_*.xml openvino_config.json"), []KindText{text("openvino.config", "openvino_config.json")}},
 	{"NeMo", "nemo_toolkit 3.0.0", strings.Fields("*.nemo model_config.yaml"), []KindText{text("nemo.config", "model_config.yaml")}},
-	{"SpeechBrain", "speechbrain 1.1.2", strings.Fields("hyperparams.yaml"), []KindText{text("", "label_encoder.txt")}},
+	{"SpeechBrain", "speechbrain 1.1.2", strings.Fields("hyperparams.yaml"), []KindText{text("", "label_encoder.txt hyperparams.yaml")}},
 	{"spaCy", "spacy 3.8.18", strings.Fields("config.cfg"), []KindText{
 		shared("spacy.meta", "meta.json"),
-		text("", "config.cfg strings.json cfg patterns.jsonl vectors.cfg tokenizer"),
+		text("", "config.cfg sentencizer.json strings.json cfg patterns.jsonl vectors.cfg tokenizer"),
 	}},
-	{"FunASR", "funasr 1.4.16", strings.Fields("am.mvn seg_dict jieba_usr_dict"), []KindText{shared("funasr.config", "config.yaml"), shared("funasr.configuration", "configuration.json")}},
+	{"FunASR", "funasr 1.4.16", strings.Fields("am.mvn seg_dict jieba_usr_dict"), []KindText{shared("funasr.config", "config.yaml"), shared("funasr.configuration", "configuration.json"), text("", "am.mvn seg_dict jieba_usr_dict")}},
 	{"pyannote", "pyannote.audio 4.0.7", strings.Fields("config.yaml"), []KindText{text("", "handler.py")}},
 	{"SetFit", "setfit 1.2.0", strings.Fields("config_setfit.json"), []KindText{text("setfit.config", "config_setfit.json")}},
 	{"GLiNER", "gliner 0.2.29", strings.Fields("gliner_config.json"), []KindText{text("gliner.config", "gliner_config.json")}},

@@ -215,7 +215,7 @@ func (r *reader) triton() error {
 		return r.report(codeImport, tensor.Danger, "", 0, "a configuration of Triton of more bytes than any honest one")
 	}
 	var word []byte
-	for key := ""; ; {
+	for key, field := "", ""; ; { // field has the entries of a map, each a key and a value
 		c, err := r.next()
 		switch {
 		case err == io.EOF:
@@ -237,29 +237,47 @@ func (r *reader) triton() error {
 			if err != nil && err != io.EOF {
 				return err
 			}
-			switch {
-			case key == "backend" && !backends[text]:
-				return r.report(codeImport, tensor.Danger, key, at, "Triton's backend "+wire.Quote(text)+" runs code of the model's folder, or code that is not known here")
-			case key == "runtime" && !isRuntime(text):
-				return r.report(codeImport, tensor.Danger, key, at, "Triton loads the library "+wire.Quote(text)+", from the model's folder before any other")
-			case (strings.HasSuffix(key, "filename") || strings.HasSuffix(key, "data_file")) && leadsOut(text):
-				return r.report("sidecar.index-path", tensor.Danger, key, at, "Triton opens "+wire.Quote(text))
-			case key == "backend", key == "runtime":
+			if told, err := r.tritonValue(key, field, text, at); told || err != nil {
+				return err
+			}
+			if key == "backend" || key == "runtime" {
 				key = again
-			case key == again:
-				return r.report(codeImport, tensor.Danger, "backend", at, "the name of Triton's backend comes in parts: it is hidden")
 			}
 		case c == ':' || strings.IndexByte(" \t\r\n", c) >= 0:
 		default:
 			key = ""
 		}
 		if len(word) > 0 {
-			key, word = string(word), word[:0]
+			if key, word = string(word), word[:0]; key != "key" && key != "value" {
+				field = key
+			}
 		}
 		if key == "op_library_filename" { // of one library, or of a list
 			return r.report(codeImport, tensor.Danger, key, r.off, "ONNX Runtime loads libraries that the model's folder names")
 		}
 	}
+}
+
+// tritonValue looks at a text of Triton's configuration, in an entry of field if that is a map. It
+// returns true if a danger was reported, which ends the search.
+func (r *reader) tritonValue(key, field, text string, at int64) (told bool, err error) {
+	switch {
+	case key == "backend" && !backends[text]:
+		return true, r.report(codeImport, tensor.Danger, key, at, "Triton's backend "+wire.Quote(text)+" runs code of the model's folder, or code that is not known here")
+	case key == "runtime" && !isRuntime(text):
+		return true, r.report(codeImport, tensor.Danger, key, at, "Triton loads the library "+wire.Quote(text)+", from the model's folder before any other")
+	case (strings.HasSuffix(key, "filename") || strings.HasSuffix(key, "data_file")) && leadsOut(text):
+		return true, r.report("sidecar.index-path", tensor.Danger, key, at, "Triton opens "+wire.Quote(text))
+	case field == "cc_model_filenames" && key == "value" && leadsOut(text):
+		return true, r.report("sidecar.index-path", tensor.Danger, field, at, "Triton opens "+wire.Quote(text))
+	case key == "string_value":
+		if what := couldName(&kept{text: text, size: int64(len(text))}); what != "" {
+			return false, r.once(CodeUnexplained, tensor.Warning, key, at, "a backend of Triton reads this parameter, and "+wire.Quote(text)+" could be "+what)
+		}
+	case key == again:
+		return true, r.report(codeImport, tensor.Danger, "backend", at, "the name of Triton's backend comes in parts: it is hidden")
+	}
+	return false, nil
 }
 
 // comment skips the rest of a line.

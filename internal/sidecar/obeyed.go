@@ -10,14 +10,16 @@ import (
 
 // obeyed judges the keys of YAML that libraries obey without asking anybody.
 func (l *lines) obeyed(most int) error {
-	if err := l.names(l.plain, most, "trust_remote_code", func(k *key) error {
-		switch strings.ToLower(behind(k.rest)) {
-		case "false", "no", "off", "n", "0", "null", "~":
-			return nil
+	for _, name := range trustKeys {
+		if err := l.names(l.plain, most, name, func(k *key) error {
+			switch strings.ToLower(behind(k.rest)) {
+			case "false", "no", "off", "n", "0", "null", "~":
+				return nil
+			}
+			return l.trusts(k.at)
+		}); err != nil {
+			return err
 		}
-		return l.trusts(k.at)
-	}); err != nil {
-		return err
 	}
 	if l.file == "infer_cfg.yml" || l.file == "infer_cfg.yaml" {
 		if err := l.names(l.plain, most, "type", func(k *key) error {
@@ -122,6 +124,9 @@ func (l *lines) pipelineName(most int) error {
 	if hasAlias(plain) || strings.Contains(plain, "<<") {
 		return l.once(codeImport, tensor.Danger, "name", l.at, "pyannote imports what a pipeline names, and parts of it stand elsewhere")
 	}
+	if err := l.fetched(plain); err != nil {
+		return err
+	}
 	return l.names(plain, most, "name", func(k *key) error {
 		text, ok := k.text()
 		if !ok {
@@ -137,6 +142,24 @@ func (l *lines) pipelineName(most int) error {
 		return nil
 	})
 }
+
+// fetched judges the models of which a pipeline of pyannote is made: it fetches them by the names of their
+// repositories, and versions before 4.0 unpickle what they find there.
+func (l *lines) fetched(line string) error {
+	if strings.IndexByte(line, '/') < 0 {
+		return nil
+	}
+	for value := range strings.FieldsFuncSeq(line, func(c rune) bool { return strings.ContainsRune("{}[],: \t\"'", c) }) {
+		owner, _, _ := strings.Cut(value, "/")
+		if isOwned(value) && !publishers()[owner] {
+			return l.once(codeImport, tensor.Danger, "pipeline", l.at, "pyannote fetches "+wire.Quote(value)+" for a pipeline, and unpickles it in some versions")
+		}
+	}
+	return nil
+}
+
+// publishers have the models of pyannote's own pipelines.
+var publishers = setOf("pyannote speechbrain hbredin")
 
 // hasAlias reports whether a line of YAML could contain an alias: an asterisk before a name, where a
 // value may begin.

@@ -75,18 +75,18 @@ func TestCallsOfAnySpelling(t *testing.T) {
 			}
 			quoted += string(c)
 		}
-		if got := check(t, limits.Policy{}, "c.yaml", "a: \""+quoted+"\"\n"); got == "" {
+		if got := check(t, limits.Policy{}, "hparams.yaml", "a: \""+quoted+"\"\n"); got == "" {
 			t.Errorf("YAML %s: nothing", text)
 		}
 		if text == `exec\x20("x")` { // no escape of JSON
 			continue
 		}
-		if got := check(t, limits.Policy{}, "c.json", `{"a": "`+quoted+`"}`); got == "" {
+		if got := check(t, limits.Policy{}, "configuration.json", `{"model": "`+quoted+`"}`); got == "" {
 			t.Errorf("JSON %s: nothing", text)
 		}
 	}
 	for _, text := range []string{"A model (base)", "in format (a b)", "an open (free) model", "opens the file (once)", "Gaussian units (GELU)", "the input size. Larger (x) is better", "(a) (b)", "量子化 (四)"} {
-		if got := check(t, limits.Policy{}, "c.yaml", "a: "+text+"\n"); got != "" {
+		if got := check(t, limits.Policy{}, "hparams.yaml", "a: "+text+"\n"); got != "" {
 			t.Errorf("%s: %s", text, got)
 		}
 	}

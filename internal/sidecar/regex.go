@@ -296,6 +296,25 @@ func (w *walk) matches() bool {
 	return false
 }
 
+// answerPatterns are members with which transformers takes answers apart: those of its response_template,
+// and of the response_schema of versions before 5.11.
+var answerPatterns = setOf("open_pattern close_pattern start_anchor_pattern tag_pattern x-regex x-regex-iterator x-regex-key-value x-regex-substitutions")
+
+// matchesAnswers reports whether transformers matches the answers of a model with the text of a member.
+func (w *walk) matchesAnswers(key string) bool {
+	return answerPatterns()[key] && (w.below("response_template") || w.below("response_schema"))
+}
+
+// answerRegex judges such a text, and cuts it.
+func (w *walk) answerRegex(k *kept, at int64) error {
+	why, err := slowRegex(w.b, k.text, false)
+	if why != "" {
+		err = w.once(codeRegex, tensor.Danger, "", at, "transformers matches each answer with "+wire.Quote(k.text)+": "+why)
+	}
+	k.text = k.text[:min(len(k.text), maxText)]
+	return err
+}
+
 // layerRegex judges a text with which a library may match names of layers, and cuts it.
 func (w *walk) layerRegex(k *kept, at int64) error {
 	text := k.text

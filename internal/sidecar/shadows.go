@@ -35,7 +35,7 @@ func (r *reader) shadows() (module string, err error) {
 		return name, nil
 	}
 	f, known, err := r.t.Around(up)
-	if err == nil && known && f == 0 {
+	if err == nil && known && f&^hasCode == 0 {
 		name = ""
 	}
 	return name, err

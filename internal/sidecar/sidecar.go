@@ -25,14 +25,14 @@ const (
 	stepLen = 64
 	// yamlStep is how many of YAML are, which are searched for breaks, comments, names and
 	// calls, one after the other.
-	yamlStep = stepLen / 8
+	yamlStep = stepLen / 16
 	// lineSteps are those of a line of YAML, however short: some twenty judges see it.
-	lineSteps = 4
+	lineSteps = 12
 	// plainSteps are those of a line of another text.
 	plainSteps = 2
 	// stringSteps are those of a string of JSON besides what a value costs: it is copied, and
 	// judged by its key and where it stands.
-	stringSteps = 3
+	stringSteps = 8
 )
 
 // Manifests are the files in which archives for TorchServe describe themselves: of a model,
@@ -60,10 +60,14 @@ type Text struct {
 	// Around returns the kinds of a folder that is the given number of levels above the folder of
 	// the file; known is false if it cannot be listed. Nil if no folder is known.
 	Around func(up int) (f Folder, known bool, err error)
+	// Part says that the text is a part of a file of a known kind, so that no row needs to have it.
+	Part bool
 	// JSON says that the text is JSON, whatever its name.
 	JSON bool
 	// Prefixed says that each member has the name of a part of a pipeline before it, and a dot.
 	Prefixed bool
+	// Field says that the text is the value of a field of a form, and no file.
+	Field bool
 	// Template, if set, is called for each chat template, with escapes resolved, and its
 	// place.
 	Template func(where, text string)
@@ -118,8 +122,10 @@ func Check(b *limits.Budget, t Text) ([]tensor.Finding, error) {
 			return nil, wire.At(format, "", r.off, err)
 		}
 	}
-	if err := r.noKind(); err != nil {
-		return nil, wire.At(format, "", r.off, err)
+	for _, judge := range [...]func() error{r.noKind, r.unexplainedText} {
+		if err := judge(); err != nil {
+			return nil, wire.At(format, "", r.off, err)
+		}
 	}
 	found, err := r.found.all(b)
 	return found, wire.At(format, "", r.off, err)
@@ -142,6 +148,7 @@ type reader struct {
 	known  *schema // what the libraries that open a text of this name read in it, or nil
 	kinds  Folder  // the kinds of its folder, all if they are not known
 	lone   bool    // its folder is of no kind
+	coded  bool    // its folder has a file that Python imports
 	in     *bufio.Reader
 	off    int64 // offset of the next byte
 	steps  limits.Steps
@@ -149,6 +156,9 @@ type reader struct {
 	key    string // the last one of YAML, TOML or INI,
 	keyed  string // or a later line of which it is, if that has one
 	opened bool   // the text has members
+	trees  string // the library whose trees are in the text
+
+	rooted, stranger bool // it has members at its root, and one that rootMembers lacks
 }
 
 // newReader returns a reader of a text, before its beginning.

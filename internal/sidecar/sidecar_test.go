@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/corpustest"
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
@@ -173,7 +174,25 @@ func TestTextsThatAskForMoreThanText(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s %.80s: %q, want %q", c.name, c.text, got, c.want)
 		}
+		corpustest.DamagedTexts(t, c.name, c.text, 16, func(text string) string { return codes(t, c.name, text) })
 	}
+}
+
+// codes returns what a text is refused for: its class, or the codes that are found, each once.
+func codes(t *testing.T, name, text string) string {
+	t.Helper()
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	found, err := sidecar.Check(b, sidecar.Text{Name: name, R: strings.NewReader(text), Size: int64(len(text))})
+	if err != nil || len(found) == 0 {
+		return corpustest.Ending(t, err)
+	}
+	list := []string{"found"}
+	for _, f := range found {
+		list = append(list, f.Code)
+	}
+	slices.Sort(list[1:])
+	return strings.Join(slices.Compact(list), " ")
 }
 
 // check lists the codes that are found, each once; a refusal is its text.

@@ -128,6 +128,9 @@ var escapes = map[byte]rune{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f'
 // escape reads what follows a backslash. A surrogate without its other half is returned unchanged,
 // and the text after it is not read.
 func (w *walk) escape() (rune, error) {
+	if err := w.steps.Step(); err != nil { // it takes as long as all other bytes of a step
+		return 0, err
+	}
 	c, err := w.next()
 	if err != nil {
 		return 0, err

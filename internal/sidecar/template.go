@@ -18,6 +18,11 @@ func (r *reader) jinja() error {
 	if r.t.Size > maxTemplate {
 		return longTemplate(r.t.Size)
 	}
+	return r.whole(func(text string) error { return r.template("", text, 0, true) })
+}
+
+// whole calls visit with all of a text of at most maxTemplate.
+func (r *reader) whole(visit func(text string) error) error {
 	p, err := limits.Make[byte](r.b, int(r.t.Size))
 	if err != nil {
 		return err
@@ -26,7 +31,7 @@ func (r *reader) jinja() error {
 	if err := wire.ReadInPieces(r.b, r.t.R, p, 0); err != nil {
 		return err
 	}
-	return r.template("", string(p), 0, true)
+	return visit(string(p))
 }
 
 func longTemplate(n int64) error {

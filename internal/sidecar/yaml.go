@@ -13,8 +13,9 @@ import (
 // than a name that is looked for, and what it stands for.
 const lap = maxText
 
-// pieceLen is how much of a long line is looked at at once. A judge may read from a name to
-// the end of the piece, so this bounds the work for each byte.
+// pieceLen is the least that is looked at of a long line at once. bufio reuses the buffer of the
+// reader below where that is larger, so the pieces of a long text are of bufLen, 16 KiB. A judge may
+// read from a name to the end of the piece, so bufLen bounds the work for each byte.
 const pieceLen = 2 * lap
 
 // A lines is the way through a YAML text: a line may come in pieces, and two lines
@@ -44,6 +45,8 @@ type lines struct {
 	backbone, head bool
 	call           string
 	callAt         int64
+	odd            string // a word that none of its rows has, and where
+	oddAt          int64
 }
 
 // yaml looks through a YAML text by lines, as PyYAML breaks them.
@@ -79,6 +82,9 @@ func (r *reader) yaml() error {
 		r.off += int64(len(p))
 		if err == io.EOF {
 			if err := l.fetchesSource(); err != nil {
+				return err
+			}
+			if err := l.oddRow(); err != nil {
 				return err
 			}
 			return l.rows()
@@ -214,6 +220,9 @@ func (l *lines) look(line string, most int) error {
 		if err := l.once("sidecar.yaml-tag", tensor.Danger, "", l.at, "a tag lets YAML construct a Python object: "+wire.Quote(strings.TrimSpace(line[:min(len(line), 80)]))); err != nil {
 			return err
 		}
+	}
+	if !l.inside {
+		l.rootLine(line)
 	}
 	l.plain, l.whole = plain, most == len(line)
 	if err := l.goOn(l.plain); err != nil {
