@@ -86,33 +86,42 @@ type Result struct {
 // error of found ends it.
 func Models(b *limits.Budget, first, second tensor.Model, o Options, found func(*Difference) error) (Result, error) {
 	c := &comparison{b: b, o: o, found: found, models: [2]tensor.Model{first, second}}
+	err := c.run()
+	if c.ended == nil {
+		err = wire.At("compare", "", wire.NoOffset, err)
+	}
+	return c.result, err
+}
+
+func (c *comparison) run() error {
 	for side := range c.models {
 		if err := c.list(side); err != nil {
-			return c.result, err
+			return err
 		}
 	}
 	if err := c.pieces(); err != nil {
-		return c.result, err
+		return err
 	}
 	for i := range c.tensors[0] {
 		if err := c.match(&c.tensors[0][i]); err != nil {
-			return c.result, err
+			return err
 		}
 	}
 	for i := range c.tensors[1] {
 		if t := &c.tensors[1][i]; !c.matched[i] {
 			if err := c.differ(&Difference{Kind: OnlySecond, Name: t.Name, B: t}); err != nil {
-				return c.result, err
+				return err
 			}
 		}
 	}
-	return c.result, nil
+	return nil
 }
 
 type comparison struct {
 	b       *limits.Budget
 	o       Options
 	found   func(*Difference) error
+	ended   error // of found, which is returned as it is
 	models  [2]tensor.Model
 	tensors [2][]Tensor
 	byName  []int32 // of the second side's tensors
@@ -172,8 +181,14 @@ func plain(i tensor.Info) Tensor {
 	return Tensor{Name: i.Name, Type: i.TypeName(), Shape: i.Shape, info: i}
 }
 
+// tensorSteps are those of a tensor, whatever its size: it is looked for, and two readers are opened.
+const tensorSteps = 40
+
 // match finds the tensor of the same name on the second side and compares the two.
 func (c *comparison) match(a *Tensor) error {
+	if err := c.b.Step(tensorSteps); err != nil {
+		return err
+	}
 	at, ok := slices.BinarySearchFunc(c.byName, a.Name, func(i int32, name string) int {
 		return cmp.Compare(c.tensors[1][i].Name, name)
 	})
@@ -202,5 +217,6 @@ func (c *comparison) match(a *Tensor) error {
 
 func (c *comparison) differ(d *Difference) error {
 	c.result.Different++
-	return c.found(d)
+	c.ended = c.found(d)
+	return c.ended
 }

@@ -41,8 +41,9 @@ func (e *Edit) Check(format string) error {
 }
 
 // Apply changes metadata. Deleting a key that does not exist is an error.
-func (e *Edit) Apply(b *limits.Budget, meta []Entry) ([]Entry, error) {
-	out, err := limits.Clone(b, meta)
+func (e *Edit) Apply(b *limits.Budget, meta []Entry) (out []Entry, err error) {
+	defer func() { err = wire.At("edit", "", wire.NoOffset, err) }()
+	out, err = limits.Clone(b, meta)
 	if err != nil {
 		return nil, err
 	}

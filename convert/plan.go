@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/internal/encode"
+	"github.com/anamnesis-go/anamnesis/internal/inputs"
 	"github.com/anamnesis-go/anamnesis/internal/model"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -118,7 +119,7 @@ func newPlan(b *limits.Budget, m tensor.Model, o Options) (*Plan, error) {
 	if g, ok := p.sink.(GGUF); ok && !g.RawNames && isAdapter(m) {
 		return nil, wire.At("convert", "", wire.NoOffset, wire.ErrUnsupported.Errorf("it is a PEFT adapter: merge it into its base first, or use convert_lora_to_gguf.py of llama.cpp"))
 	}
-	steps := [...]func() error{p.evaluated, p.quantize, p.bind, p.layout, p.order, p.plainLoadings}
+	steps := [...]func() error{p.evaluated, p.pieces, p.quantize, p.bind, p.layout, p.order, p.plainLoadings}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, wire.At("convert", "", wire.NoOffset, err)
@@ -137,6 +138,9 @@ func (p *Plan) Close() {
 // evaluated refuses tensors that a library would evaluate as Python under their output
 // names, since the output could not be read.
 func (p *Plan) evaluated() error { return safetensors.VerifyTypes(p.b, p.m) }
+
+// pieces refuses those of tensors.
+func (p *Plan) pieces() error { return inputs.Pieces(p.b, p.m) }
 
 // quantize starts the encoder.
 func (p *Plan) quantize() (err error) {
@@ -194,6 +198,9 @@ func (p *Plan) tail() bool {
 	return slices.ContainsFunc(p.Files, func(f File) bool { return f.layout.Tail != nil })
 }
 
+// tensorSteps are those of a tensor, whatever its size: to plan it, and to open a reader for it.
+const tensorSteps = 40
+
 // bind decides what is written, in the order of the source.
 func (p *Plan) bind() error {
 	picks, err := p.picks()
@@ -204,6 +211,9 @@ func (p *Plan) bind() error {
 		return err
 	}
 	for i := range picks {
+		if err := p.b.Step(tensorSteps); err != nil {
+			return err
+		}
 		first := len(p.Outs)
 		err := p.take(&picks[i])
 		for k := first; k < len(p.Outs); k++ {

@@ -2,6 +2,7 @@ package convert_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -90,9 +91,11 @@ func resumables(t *testing.T) map[string]resumable {
 // after is 0.
 type runOnce struct {
 	resumable
-	resume *convert.Resume
-	after  int64
-	lines  int64 // that were written
+	resume  *convert.Resume
+	after   int64
+	lines   int64 // that were written
+	threads int   // 3 if it is 0
+	opened  func()
 }
 
 func (r *runOnce) write(t *testing.T, target string) (*convert.Result, *convert.Plan, error) {
@@ -110,8 +113,11 @@ func (r *runOnce) write(t *testing.T, target string) (*convert.Result, *convert.
 	b.Source(1 << 30)
 	m := r.source(t, b)
 	defer m.Close()
+	if r.opened != nil {
+		r.opened()
+	}
 	o := r.o
-	o.Resume, o.Threads, o.NoSync = r.resume, 3, true
+	o.Resume, o.Threads, o.NoSync = r.resume, cmp.Or(r.threads, 3), true
 	p, err := convert.NewPlan(b, m, o)
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,8 @@ type Options struct {
 const pieceBytes = 1 << 20
 
 // Tensors reads every tensor of a model, and lists them in file order.
-func Tensors(b *limits.Budget, m tensor.Model, o Options) ([]Tensor, error) {
+func Tensors(b *limits.Budget, m tensor.Model, o Options) (list []Tensor, err error) {
+	defer placed(&err)
 	j, err := newJob(b, m, o)
 	if err != nil {
 		return nil, err
@@ -84,6 +85,9 @@ func Tensors(b *limits.Budget, m tensor.Model, o Options) ([]Tensor, error) {
 	}
 	return j.result(nil)
 }
+
+// placed gives an error of the account, which has no place of its own, that of this package.
+func placed(err *error) { *err = wire.At("digest", "", wire.NoOffset, *err) }
 
 func newJob(b *limits.Budget, m tensor.Model, o Options) (*job, error) {
 	j := &job{b: b, m: m, o: o}
@@ -247,6 +251,7 @@ func piece(i tensor.Info) int64 {
 // Model returns one digest of all tensors, independent of their order in the file: for
 // each, sorted by name, the lengths and texts of name and type, the shape, and the sum.
 func Model(b *limits.Budget, list []Tensor) (sum Sum, err error) {
+	defer placed(&err)
 	order, err := limits.Make[int](b, len(list))
 	if err != nil {
 		return sum, err
@@ -281,6 +286,7 @@ func Model(b *limits.Budget, list []Tensor) (sum Sum, err error) {
 
 // Reader hashes the bytes of a file. The next piece is read while one is hashed.
 func Reader(b *limits.Budget, r io.Reader, done *atomic.Int64) (sum Sum, size int64, err error) {
+	defer placed(&err)
 	var bufs [2][]byte
 	for i := range bufs {
 		if bufs[i], err = limits.Make[byte](b, pieceBytes); err != nil {

@@ -35,7 +35,8 @@ const NoPart = -1
 // end, and its tensors are hashed as they pass by. Tensors whose bytes are stored in another form
 // than they are hashed in (compressed, strided or big-endian), and tensors that share part of their
 // bytes with another, are read separately.
-func Whole(b *limits.Budget, m tensor.Model, files []File, o Options) ([]Tensor, error) {
+func Whole(b *limits.Budget, m tensor.Model, files []File, o Options) (list []Tensor, err error) {
+	defer placed(&err)
 	j, err := newJob(b, m, o)
 	if err != nil {
 		return nil, err

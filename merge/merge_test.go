@@ -293,10 +293,19 @@ func manySources() string {
 	return strings.Join(slices, ",")
 }
 
+func manyParameters() string {
+	var list []string
+	for i := range 257 {
+		list = append(list, fmt.Sprintf(`"p%d":1`, i))
+	}
+	return strings.Join(list, ",")
+}
+
 func TestRefusals(t *testing.T) {
 	files := models{
 		"a": {vector("w", 1, 2), ints("n", 1)}, "b": {vector("w", 1, 2), ints("n", 1)},
 		"other": {vector("v", 1, 2)}, "long": {vector("w", 1, 2, 3), ints("n", 1)}, "count": {vector("w", 1, 2), ints("n", 2)}, "more": {vector("w", 1, 2), ints("n", 1), vector("z", 1)},
+		"gap": {vector("l.0.w", 1), vector("l.0.v", 1), vector("l.1.w", 1)}, "whole": {ints("w", 1, 2), ints("n", 1)},
 		"layers": {vector("l.0.w", 1), vector("l.1.w", 1)}, "two": {vector("l.0.w", 1), vector("k.0.w", 1)},
 	}
 	const pair = `"models":[{"model":"a","parameters":{"weight":1}},{"model":"b","parameters":{"weight":1}}]`
@@ -325,6 +334,22 @@ func TestRefusals(t *testing.T) {
 		{"no base", `{"merge_method":"ties",` + pair + `}`, wire.Malformed, "base_model"},
 		{"settings of the base", `{"merge_method":"ties","base_model":"a",` + pair + `}`, wire.Unsupported, "no effect"},
 		{"three for two", `{"merge_method":"slerp","base_model":"count","parameters":{"t":0},"models":[{"model":"a"},{"model":"b"}]}`, wire.Malformed, "takes 2"},
+		{"a seed below nothing", `{"merge_method":"linear","seed":-1,` + pair + `}`, wire.Malformed, "seed"},
+		{"a base without a name", `{"merge_method":"linear","base_model":"",` + pair + `}`, wire.Malformed, "name of a model"},
+		{"parameters that are a number", `{"merge_method":"linear","parameters":1,` + pair + `}`, wire.Malformed, "not an object"},
+		{"a parameter of an empty list", `{"merge_method":"linear","parameters":{"weight":[]},` + pair + `}`, wire.Malformed, "1 to"},
+		{"a setting with another member", `{"merge_method":"linear","parameters":{"weight":{"value":1,"x":2}},` + pair + `}`, wire.Unsupported, "value and filter"},
+		{"more parameters than are read", `{"merge_method":"linear","parameters":{` + manyParameters() + `},` + pair + `}`, wire.Malformed, "256 parameters"},
+		{"a source without a model", `{"merge_method":"linear","models":[{"parameters":{"weight":1}}]}`, wire.Malformed, "model"},
+		{"a slice without sources", `{"merge_method":"passthrough","slices":[{"parameters":{}}]}`, wire.Malformed, "sources"},
+		{"an unknown member of a slice", `{"merge_method":"passthrough","slices":[{"x":1}]}`, wire.Unsupported, "base_model, parameters, sources"},
+		{"a slice of no layers", `{"merge_method":"passthrough","slices":[{"sources":[{"model":"layers"}]}]}`, wire.Malformed, "layer_range"},
+		{"an unknown member of a source", `{"merge_method":"passthrough","slices":[{"sources":[{"model":"layers","layers":[0,1]}]}]}`, wire.Unsupported, "layer_range"},
+		{"a range of one number", `{"merge_method":"passthrough","slices":[{"sources":[{"model":"layers","layer_range":[1]}]}]}`, wire.Malformed, "two integers"},
+		{"sources of other lengths", `{"merge_method":"linear","parameters":{"weight":1},"slices":[{"sources":[{"model":"layers","layer_range":[0,2]},{"model":"gap","layer_range":[0,1]}]}]}`, wire.Malformed, "same number"},
+		{"a base beside the sources", `{"merge_method":"slerp","base_model":"a","parameters":{"t":0.5},"slices":[{"sources":[{"model":"layers","layer_range":[0,1]},{"model":"gap","layer_range":[0,1]}]}]}`, wire.Malformed, "base_model"},
+		{"a tensor of one model's layer alone", `{"merge_method":"linear","parameters":{"weight":1},"slices":[{"sources":[{"model":"gap","layer_range":[0,1]},{"model":"layers","layer_range":[0,1]}]}]}`, wire.Malformed, "l.0.v"},
+		{"another type", strings.ReplaceAll(`{"merge_method":"linear",`+pair+`}`, `"b"`, `"whole"`), wire.Malformed, `"I32"`},
 		{"more models than are merged", `{"merge_method":"linear","slices":[` + manySources() + `]}`, wire.Malformed, "256 models"},
 		{"models and slices", `{"merge_method":"linear","slices":[],` + pair + `}`, wire.Malformed, "models and slices"},
 		{"no models", `{"merge_method":"linear","models":[]}`, wire.Malformed, "models"},

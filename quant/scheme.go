@@ -25,6 +25,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/quant/onnx"
 	"github.com/anamnesis-go/anamnesis/quant/quanto"
 	"github.com/anamnesis-go/anamnesis/quant/sdnq"
+	"github.com/anamnesis-go/anamnesis/quant/tflite"
 	"github.com/anamnesis-go/anamnesis/quant/torchao"
 	"github.com/anamnesis-go/anamnesis/quant/w8a8"
 )
@@ -55,6 +56,7 @@ var schemes = []*scheme.Scheme{
 	&sdnq.Scheme,
 	&quanto.Scheme,
 	&onnx.Scheme,
+	&tflite.Scheme,
 }
 
 // targets are what schemes write, in the order in which they are listed.

@@ -70,7 +70,8 @@ type DetailOptions struct {
 // DetailOf reads one tensor or weight by its name. A weight has its name in the unquantized
 // model; a part of it is read as it is stored. The error of a name that the model does not have
 // is of class unsupported.
-func DetailOf(b *limits.Budget, m tensor.Model, name string, o DetailOptions) (*Detail, error) {
+func DetailOf(b *limits.Budget, m tensor.Model, name string, o DetailOptions) (d *Detail, err error) {
+	defer placed(&err)
 	r := &detailReader{b: b, m: m, o: o}
 	if !o.Stored {
 		w, err := r.find(name)

@@ -90,14 +90,17 @@ type job struct {
 	failed atomic.Bool
 }
 
+// placed gives an error of the account, which has no place of its own, that of this package.
+func placed(err *error) { *err = wire.At("stats", "", wire.NoOffset, *err) }
+
 // Tensors reads the tensors of a model: weights first, then other tensors, each
 // in file order.
-func Tensors(b *limits.Budget, m tensor.Model, o Options) ([]Tensor, error) {
+func Tensors(b *limits.Budget, m tensor.Model, o Options) (list []Tensor, err error) {
+	defer placed(&err)
 	j := &job{b: b, m: m, o: o}
 	if err := j.find(); err != nil {
 		return nil, err
 	}
-	var err error
 	if j.list, err = limits.Make[Tensor](b, len(j.items)); err != nil {
 		return nil, err
 	}

@@ -89,6 +89,9 @@ func (g *groupModel) becomes(t *testing.T, to string) string {
 // Every group that a loader's sources fuse, in every target, with a member whose rows no block
 // divides: it is quantized whole, kept whole, or refused.
 func TestEveryFusedGroupInEveryTarget(t *testing.T) {
+	if testing.Short() { // with the race detector: one goroutine chooses
+		t.Skip("all of a table, which one goroutine reads")
+	}
 	seen, count := map[string]bool{}, map[string]int{}
 	for _, row := range tableOf(t, "fused.txt") {
 		architecture := strings.Fields(row[1])[0]
@@ -129,6 +132,9 @@ func TestEveryFusedGroupInEveryTarget(t *testing.T) {
 // Every type whose experts transformers joins, in every target, with experts of an odd width: those
 // of a layer are quantized whole, kept whole, or refused.
 func TestEveryStackOfExpertsInEveryTarget(t *testing.T) {
+	if testing.Short() { // with the race detector: one goroutine chooses
+		t.Skip("all of a table, which one goroutine reads")
+	}
 	matrices := map[string][]string{}
 	for _, row := range tableOf(t, "merged.txt") {
 		from, _, _ := strings.Cut(row[1], " > ")
@@ -173,6 +179,9 @@ func TestEveryStackOfExpertsInEveryTarget(t *testing.T) {
 // transformers, and cannot be chosen: transformers ties it to the embedding and leaves its codes
 // over, as in a Llama with tied embeddings in w4a16.
 func TestATiedOutputLayerIsNeverCodes(t *testing.T) {
+	if testing.Short() { // with the race detector: one goroutine chooses
+		t.Skip("all of a table, which one goroutine reads")
+	}
 	types, chosen, refused := 0, 0, 0
 	for _, row := range tableOf(t, "ties.txt") {
 		inputs, outputs, tying := strings.Fields(row[1]), strings.Fields(row[2]), strings.TrimSuffix(row[4], "b")

@@ -3,6 +3,7 @@ package lora
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -226,10 +227,8 @@ func (x *binder) bind(at int, a *adapter) error {
 			return m.in(err)
 		}
 	}
-	for name, wrappers := range stacks {
-		if own := x.parametersOf(a, name, r); len(wrappers) != len(own) {
-			return wrappers[0].in(wire.ErrMissing.Errorf("target_parameters names %d of its parameters, the adapter has %d", len(own), len(wrappers)))
-		}
+	if err := x.checkStacks(a, stacks, r); err != nil {
+		return err
 	}
 	if err := x.checkWholeModules(at, a); err != nil || len(v.square) == 0 {
 		return err
@@ -239,6 +238,21 @@ func (x *binder) bind(at int, a *adapter) error {
 		return err
 	}
 	return a.resolveSquare(x.b, v, config)
+}
+
+// checkStacks refuses a module of which the adapter has some parameters: the first by name, for the
+// error to be the same each time.
+func (x *binder) checkStacks(a *adapter, stacks map[string][]*module, r renaming) error {
+	for _, name := range slices.Sorted(maps.Keys(stacks)) {
+		if err := x.b.Step(1); err != nil {
+			return err
+		}
+		wrappers := stacks[name]
+		if own := x.parametersOf(a, name, r); len(wrappers) != len(own) {
+			return wrappers[0].in(wire.ErrMissing.Errorf("target_parameters names %d of its parameters, the adapter has %d", len(own), len(wrappers)))
+		}
+	}
+	return nil
 }
 
 func last(is bool) int {

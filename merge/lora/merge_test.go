@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -263,6 +265,40 @@ func TestABiasOfTwoNamesIsOne(t *testing.T) {
 	}
 }
 
+// BERT's head that is saved whole is no longer tied: transformers then asks for its bias under both
+// names, and finds none under the second in the folder that PEFT's merged model is saved to.
+func TestAHeadThatIsSavedWholeHasItsBiasUnderBothNames(t *testing.T) {
+	const at, head, in = "bert.encoder.layer.0.attention.self.query", "base_model.model.cls.predictions.", "bert.embeddings.word_embeddings.weight"
+	const config = `{"model_type":"bert","architectures":["BertForMaskedLM"],"tie_word_embeddings":true}`
+	f32 := func(name string, seed int, shape ...int64) fixtures.Tensor {
+		return fixtures.Whole(name, "F32", seed, shape...)
+	}
+	base := folder{config, []fixtures.Tensor{f32(in, 3, 11, 4), f32(at+".weight", 5, 4, 4), f32(at+".bias", 6, 4), f32("cls.predictions.bias", 7, 11)}}
+	saved := []fixtures.Tensor{f32(head+"bias", 9, 11), f32(head+"decoder.bias", 9, 11), f32(head+"decoder.weight", 8, 11, 4)}
+	for _, biases := range []string{"none", "lora_only"} {
+		whole := saved
+		if biases == "lora_only" {
+			whole = append(whole, f32("base_model.model."+at+".base_layer.bias", 10, 4))
+		}
+		adapter := `{"peft_type":"LORA","r":2,"lora_alpha":2,"bias":"` + biases + `","modules_to_save":["cls"]}`
+		m, _, err := merge(t, base, folder{adapter, append(pair(at, 2, 4, 4), whole...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"cls.predictions.decoder.bias", "cls.predictions.decoder.weight"}, slices.Sorted(slices.Values(m.Added))); diff != "" {
+			t.Errorf("%s: want -, got +:\n%s", biases, diff)
+		}
+		for name, want := range map[string][]float32{"cls.predictions.bias": saved[0].Values, "cls.predictions.decoder.bias": saved[1].Values, "cls.predictions.decoder.weight": saved[2].Values, in: base.tensors[0].Values} {
+			if diff := cmp.Diff(want, numbers(t, m, name)); diff != "" {
+				t.Errorf("%s: %s: want -, got +:\n%s", biases, name, diff)
+			}
+		}
+		if text, err := fs.ReadFile(m.Configs(), "config.json"); err != nil || !strings.Contains(string(text), `"tie_word_embeddings":false`) {
+			t.Errorf("%s: %s, %v", biases, text, err)
+		}
+	}
+}
+
 // Nothing that is not explained is merged.
 func TestRefusals(t *testing.T) {
 	whole := fixtures.Whole
@@ -327,6 +363,14 @@ func TestRefusals(t *testing.T) {
 		{"a count without a beginning", `{"peft_type":"LORA","r":2,"alpha_pattern":{"l{,3}":4}}`, good, wire.Unsupported, "alpha_pattern"},
 		{"a parenthesis that closes ours", `{"peft_type":"LORA","r":2,"alpha_pattern":{"x)|(l":4}}`, good, wire.Unsupported, "alpha_pattern"},
 		{"embeddings that are tied", `{"peft_type":"LORA","r":2,"modules_to_save":["embed_tokens"]}`, append(good[:2:2], whole("base_model.model.embed_tokens.weight", "F32", 1, 5, 4)), wire.Unsupported, "ties"},
+		{"modules that are no list", `{"peft_type":"LORA","r":2,"modules_to_save":1}`, good, wire.Malformed, "modules_to_save"},
+		{"modules without names", `{"peft_type":"LORA","r":2,"modules_to_save":[1]}`, good, wire.Malformed, "modules_to_save"},
+		{"patterns that are a number", `{"peft_type":"LORA","r":2,"rank_pattern":1}`, good, wire.Malformed, "rank_pattern"},
+		{"a pattern with a text", `{"peft_type":"LORA","r":2,"alpha_pattern":{"l":"x"}}`, good, wire.Malformed, "alpha_pattern"},
+		{"a pattern beyond the bound", `{"peft_type":"LORA","r":2,"alpha_pattern":{"` + strings.Repeat("a", 1025) + `":2}}`, good, wire.Unsupported, "alpha_pattern"},
+		{"a name with a line", `{"peft_type":"LORA","r":2,"target_modules":".*l"}`, pair("l\nl", 2, 5, 4), wire.Unsupported, "expressions"},
+		{"a bias that is not there", `{"peft_type":"LORA","r":2,"lora_bias":true}`, good, wire.Malformed, "lora_bias"},
+		{"a list of layers that has no name", `{"peft_type":"LORA","r":2,"layers_to_transform":[0],"layers_pattern":["h("]}`, pair("m.h.0.l", 2, 5, 4), wire.Unsupported, "list of layers"},
 		{"no configuration", "", good, wire.Malformed, "adapter_config.json"},
 		{"no object", "[]", good, wire.Malformed, "object"},
 		{"a number that is none", `{"peft_type":"LORA","r":2}`, nan, wire.Malformed, "element 3"},
@@ -347,6 +391,23 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%v: %v, want %v that says %s", wire.ClassOf(err), err, c.class, c.says)
 			}
 		})
+	}
+}
+
+// There is nothing to merge without an adapter, and no model with a weight that is no number.
+func TestWeightsOfAdapters(t *testing.T) {
+	base := folder{tensors: []fixtures.Tensor{fixtures.Whole("l.weight", "F32", 3, 5, 4)}}
+	if _, _, err := merge(t, base); wire.ClassOf(err) != wire.Usage {
+		t.Errorf("no adapter: %v", err)
+	}
+	for _, weight := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1} {
+		b := limits.Policy{}.Budget(t.Context())
+		adapter := folder{`{"peft_type":"LORA","r":2}`, pair("l", 2, 5, 4)}.open(t, b, "adapter_model.safetensors", "adapter_config.json")
+		_, err := lora.Merge(b, base.open(t, b, "model.safetensors", "config.json"), []lora.Adapter{{Model: adapter, Weight: weight}})
+		if (wire.ClassOf(err) == wire.Usage) != (weight != 1) {
+			t.Errorf("a weight of %v: %v", weight, err)
+		}
+		b.Close()
 	}
 }
 

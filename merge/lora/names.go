@@ -42,6 +42,11 @@ func (x *binder) of(r renaming, name string) string {
 			return own
 		}
 	}
+	if before, after, ok := strings.Cut(name, ".mlp."); ok && len(x.stacks) > 0 { // the router beside Mixtral's experts: see stackOf
+		if own := r.of(before + ".block_sparse_moe." + after); x.has(own) {
+			return own
+		}
+	}
 	if module, ok := strings.CutSuffix(name, ".bias"); ok && x.tokens.boundBias && x.tokens.copies(module) && !x.has(name) {
 		name = moduleOf(module) + ".bias"
 	}

@@ -179,3 +179,28 @@ func TestStacksWithOtherNamesInTheFile(t *testing.T) {
 		t.Errorf("a type without that name: %v", err)
 	}
 }
+
+// Mixtral's router has its experts' other name in the checkpoint too. PEFT trains it with
+// target_modules="all-linear".
+func TestTheRouterBesideMixtralsExperts(t *testing.T) {
+	const file, model = "model.layers.0.block_sparse_moe.", "model.layers.0.mlp."
+	router := fixtures.Whole(file+"gate.weight", "F32", 9, testExperts, testHidden)
+	base := append(separateExperts(file+"experts", "w1", "w3", "w2"), router)
+	gate := pair(model+"gate", testRank, testExperts, testHidden)
+	config := `{"peft_type":"LORA","r":2,"lora_alpha":6,"target_modules":[],"target_parameters":["down_proj","gate.weight","gate_up_proj"]}`
+	m, _, err := merge(t, folder{`{"model_type":"mixtral"}`, base}, folder{config, append(stackedAdapter(model+"experts"), gate...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([]float32, len(router.Values))
+	for i := range want {
+		row, col := int64(i)/testHidden, int64(i)%testHidden
+		for r := range int64(testRank) {
+			want[i] += at(gate[1], row, r) * at(gate[0], r, col)
+		}
+		want[i] = router.Values[i] + 3*want[i]
+	}
+	if diff := cmp.Diff(want, numbers(t, m, router.Name)); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+}

@@ -265,7 +265,7 @@ func assignParameters(wrappers []*module, ws []parameter) ([]*product, error) {
 	case 1:
 		return distinct[0], nil
 	default:
-		return nil, wire.ErrUnsupported.Errorf("the shapes do not determine which parameters are meant, or which dimension is the input")
+		return nil, wire.ErrUnsupported.Errorf("the shapes do not determine which parameters are meant, or which dimension is the input: PEFT itself merges it (merge_and_unload)")
 	}
 }
 

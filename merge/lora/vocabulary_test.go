@@ -170,6 +170,44 @@ func TestVocabulariesThatAreRefused(t *testing.T) {
 	}
 }
 
+// A base that is mended as the refusal says is merged.
+func TestTheAdviceAboutABaseWorks(t *testing.T) {
+	in, out, bias := whole(inputName, 7, 8, 4), whole(outputName, 8, 8, 4), whole("final_logits_bias", 9, 1, 8)
+	const apart, resized = `{"vocab_size":6,"decoder_vocab_size":6,"share_encoder_decoder_embeddings":false,"tie_word_embeddings":true}`, "give the base that was resized before training, saved after resize_token_embeddings"
+	eight := func(config string, more ...fixtures.Tensor) folder {
+		f := vocabularyBase(strings.ReplaceAll(config, `vocab_size":6`, `vocab_size":8`))
+		f.tensors[0] = whole("model.embed_tokens.weight", 3, 8, 4)
+		f.tensors = append(f.tensors, more...)
+		return f
+	}
+	small := vocabularyBase(untied)
+	small.tensors = append(small.tensors, whole("final_logits_bias", 9, 1, 6))
+	coded := vocabularyBase(untied)
+	coded.tensors[1] = fixtures.Whole("model.l.weight", "I32", 4, 5, 4)
+	for _, c := range []struct {
+		name, says   string
+		base, mended folder
+		tensors      []fixtures.Tensor
+	}{
+		{"no rows for the output layer", resized, vocabularyBase(untied), eight(untied, whole("lm_head.weight", 5, 8, 4)), []fixtures.Tensor{in}},
+		{"no numbers for each token", resized, small, eight(untied, whole("lm_head.weight", 5, 8, 4), bias), []fixtures.Tensor{in, out}},
+		{"a vocabulary beside that of the decoder", resized, vocabularyBase(apart), eight(apart), []fixtures.Tensor{in}},
+		{"codes", "so decode the base first", coded, vocabularyBase(untied), pair("model.l", 2, 5, 4)},
+	} {
+		adapter := folder{`{"peft_type":"LORA","r":2}`, c.tensors}
+		if _, _, err := merge(t, c.base, adapter); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, and not %q", c.name, err, c.says)
+		}
+		m, _, err := merge(t, c.mended, adapter)
+		if err == nil {
+			err = readAll(m)
+		}
+		if err != nil {
+			t.Errorf("%s: mended: %v", c.name, err)
+		}
+	}
+}
+
 // The prefix of the submodule does not apply to the output layer, which is outside of it: an output
 // layer that a tied base stores is found, and so is an adapted one.
 func TestTheOutputLayerHasNoPrefix(t *testing.T) {

@@ -102,7 +102,7 @@ func mixModel(b *limits.Budget, m tensor.Model) (mix.Model, error) {
 		return out, wire.ErrUnsupported.Errorf("a mix depends on the architecture, and the model has no general.architecture")
 	}
 	if m.Format() != container {
-		return out, wire.ErrUnsupported.Errorf("a mix depends on llama.cpp's names and keys, which only a GGUF model has")
+		return out, wire.ErrUnsupported.Errorf("a mix depends on llama.cpp's names and keys: give a GGUF file, or a folder whose config.json names an architecture that llama.cpp has")
 	}
 	shared, kv := false, 0
 	for k, v := range m.Meta() {

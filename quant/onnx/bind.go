@@ -28,6 +28,9 @@ var codes = map[tensor.DType]form.Fields{
 	tensor.I32: {Bits: 32, Read: func(p []byte, i int64) float32 { return float32(int32(form.U32(p[4*i:]))) }},
 }
 
+// wide are zero points of 64 bits, which [Linear] may have.
+var wide = form.Fields{Bits: 64, Read: func(p []byte, i int64) float32 { return float32(int64(form.U64(p[8*i:]))) }}
+
 // floats are the types of codes that are floats of eight bits.
 var floats = map[tensor.DType]asm.Float{
 	tensor.F8E4M3: asm.E4M3, tensor.F8E5M2: asm.E5M2,
@@ -52,13 +55,49 @@ func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 		return nil, nil
 	}
 	q, ok := m.Quantized(info.Name)
-	if !ok {
+	if !ok || q.Of == "tflite" { // which has a row of its own; an operator of any other format is refused by its name
 		return nil, nil
 	}
 	if q.Why != "" {
 		return nil, wire.ErrUnsupported.Errorf("the codes of %s: %s", q.Operator, q.Why)
 	}
-	w := &binding{s: s, q: q, codes: info, f: new(form.Affine)}
+	w, err := newBinding(s, q, info)
+	if err != nil {
+		return nil, err
+	}
+	err = wire.ErrUnsupported.Errorf("the operator %s", q.Operator)
+	switch q.Operator {
+	case "DequantizeLinear":
+		err = w.linear(w.codes.DType)
+	case "MatMulNBits":
+		err = w.matMul()
+	case "GatherBlockQuantized":
+		err = w.gather()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.weight(), nil
+}
+
+// Linear binds codes of which each is a number, under scales and zero points of another format that
+// are computed in the same way. zeros is the type of the zero points: that of the codes, or I64 if
+// the caller has compared their values with the type of the codes.
+func Linear(s *scheme.Set, q tensor.Quantized, info *tensor.Info, zeros tensor.DType) (*scheme.Weight, error) {
+	w, err := newBinding(s, q, info)
+	if err == nil {
+		err = w.linear(zeros)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.weight(), nil
+}
+
+// newBinding finds the tensors of a weight.
+func newBinding(s *scheme.Set, q tensor.Quantized, info *tensor.Info) (w *binding, err error) {
+	w = &binding{s: s, q: q, codes: info, f: new(form.Affine)}
+	var ok bool
 	if w.scales, ok = s.Find(q.Scales); !ok {
 		return nil, wire.ErrMissing.Errorf("its scales %s", wire.Quote(q.Scales))
 	}
@@ -69,19 +108,7 @@ func bind(s *scheme.Set, info *tensor.Info) (*scheme.Weight, error) {
 		return nil, wire.ErrUnsupported.Errorf("scales of type %s", w.scales.TypeName())
 	}
 	w.f.Scale = form.Numbers[w.scales.DType]
-	err := wire.ErrUnsupported.Errorf("the operator %s", q.Operator)
-	switch q.Operator {
-	case "DequantizeLinear":
-		err = w.linear()
-	case "MatMulNBits":
-		err = w.matMul()
-	case "GatherBlockQuantized":
-		err = w.gather()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return w.weight(), nil
+	return w, nil
 }
 
 // weight returns what is bound.
@@ -118,17 +145,19 @@ func (w *binding) name() string {
 }
 
 // linear binds the codes of DequantizeLinear.
-func (w *binding) linear() error {
+func (w *binding) linear(zeros tensor.DType) error {
 	w.shape = w.codes.Shape
 	if err := w.whole(w.codes, &w.f.Codes); err != nil {
 		return err
 	}
 	if w.zeros != nil {
-		if w.zeros.DType != w.codes.DType || !slices.Equal(w.zeros.Shape, w.scales.Shape) {
+		if w.zeros.DType != zeros || !slices.Equal(w.zeros.Shape, w.scales.Shape) {
 			return wire.ErrMismatch.Errorf("zero points %s %v for codes %s and scales %v", w.zeros.TypeName(), w.zeros.Shape, w.codes.TypeName(), w.scales.Shape)
 		}
-		if err := w.whole(w.zeros, &w.f.ZeroFields); err != nil {
-			return err
+		if w.f.ZeroFields = wide; zeros != tensor.I64 {
+			if err := w.whole(w.zeros, &w.f.ZeroFields); err != nil {
+				return err
+			}
 		}
 		if err := w.noneWide(); err != nil {
 			return err
@@ -266,7 +295,7 @@ func (w *binding) gather() error {
 		return wire.ErrUnsupported.Errorf("%d bits in blocks of %d", w.q.Bits, w.q.Block)
 	}
 	if strings.HasSuffix(w.codes.Stored, "INT4") {
-		return w.linear()
+		return w.linear(w.codes.DType)
 	}
 	if w.codes.DType != tensor.U8 || w.q.Axis != rank-1 {
 		return wire.ErrUnsupported.Errorf("codes of type %s, in blocks of axis %d of %v", w.codes.TypeName(), w.q.Axis, w.codes.Shape)
