@@ -184,6 +184,7 @@ func (v *Verdict) JudgedBy() (policy, rules, version string, err error) {
 type asked struct {
 	promised string
 	beside   bool
+	field    bool
 }
 
 // Asked returns the question that a verdict answers, as [Hint] stated it: the name of the file, the
@@ -195,6 +196,9 @@ func (v *Verdict) Asked() (name, promised string, beside bool) {
 	}
 	return v.Name, v.asked.promised, v.asked.beside
 }
+
+// OfField reports whether the verdict is about the value of a field of a form, and not about a file.
+func (v *Verdict) OfField() bool { return v != nil && v.asked.field }
 
 // policyDigest returns the digest of the gate's policy.
 func (g *Gate) policyDigest() (string, error) {

@@ -39,31 +39,53 @@ func classSet(text string) (*vm.ClassSet, error) {
 	return nil, fmt.Errorf("no class set has the name %q (%s)", name, strings.Join(classNames(), ", "))
 }
 
-// fitsVersion compares the versions that a set was made from with a demand: ">=4".
+// fitsVersion checks a demand on the versions of a set, such as ">=4": the set is made from one that
+// meets it.
 func fitsVersion(s *vm.ClassSet, demand string) error {
 	if demand == "" {
 		return nil
 	}
+	for _, have := range s.Versions() {
+		if fits, err := meets(have, demand); err != nil || fits {
+			return err
+		}
+	}
+	l := s.Libraries[0]
+	return fmt.Errorf("the class set %q is made from %s %s to %s, not %s", s.Name, l.Name, l.Oldest, l.Newest, demand)
+}
+
+// meets reports whether a version meets a demand: ">=4".
+func meets(have, demand string) (bool, error) {
 	for _, sign := range [...]string{">=", "<=", "==", ">", "<"} {
 		version, ok := strings.CutPrefix(demand, sign)
 		if !ok {
 			continue
 		}
-		l := s.Libraries[0]
-		low, known := compareVersions(l.Oldest, version)
-		high, both := compareVersions(l.Newest, version)
-		if !known || !both {
-			return fmt.Errorf("%q is not a version: digits and dots", version)
+		order, known := compareVersions(have, version)
+		if !known {
+			return false, fmt.Errorf("%q is not a version: digits and dots", version)
 		}
-		if fits := map[string]bool{">=": low >= 0, "<=": high <= 0, "==": low == 0 && high == 0, ">": low > 0, "<": high < 0}; !fits[sign] {
-			return fmt.Errorf("the class set %q is made from %s %s to %s, not %s%s", s.Name, l.Name, l.Oldest, l.Newest, sign, version)
-		}
-		return nil
+		return map[string]bool{">=": order >= 0, "<=": order <= 0, "==": order == 0, ">": order > 0, "<": order < 0}[sign], nil
 	}
-	return fmt.Errorf("%q says nothing about a version (>=, <=, ==, >, <)", demand)
+	return false, fmt.Errorf("%q says nothing about a version (>=, <=, ==, >, <)", demand)
 }
 
-// compareVersions compares only the parts of a version that the other version states.
+// allowsVersions reports whether a policy allows a set in one of the versions that could have written
+// a file.
+func (p *Policy) allowsVersions(name string, versions []string) bool {
+	return slices.ContainsFunc(p.Classes, func(text string) bool {
+		demand := strings.TrimPrefix(text, name)
+		if demand == "" {
+			return true
+		}
+		return len(demand) < len(text) && slices.ContainsFunc(versions, func(have string) bool {
+			fits, err := meets(have, demand)
+			return err == nil && fits
+		})
+	})
+}
+
+// compareVersions compares only the digits of the parts of a version that the other version states.
 func compareVersions(have, want string) (sign int, ok bool) {
 	a, b := strings.Split(have, "."), strings.Split(want, ".")
 	for i, part := range b {
@@ -73,8 +95,8 @@ func compareVersions(have, want string) (sign int, ok bool) {
 		}
 		own := uint64(0)
 		if i < len(a) {
-			if own, err = strconv.ParseUint(a[i], 10, 32); err != nil {
-				return 0, false
+			if own, err = strconv.ParseUint(a[i], 10, 32); err != nil { // post1, of a version that the set has
+				own = 0
 			}
 		}
 		if sign == 0 {

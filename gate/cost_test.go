@@ -1,9 +1,16 @@
 package gate_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -35,14 +42,152 @@ func TestEachMemberOfAnArchiveCostsSteps(t *testing.T) {
 		return steps
 	}
 	few, many := of(10), of(1010)
-	if one := (many - few) / 1000; one < 200 || one > 400 {
+	if one := (many - few) / 1000; one < 500 || one > 800 {
 		t.Errorf("a content of one byte costs %d steps", one)
 	}
 }
 
 func TestEachFileOfAFolderCostsSteps(t *testing.T) {
-	if steps, _ := worked(t, "a.txt", "x"); steps < 200 || steps > 400 {
+	if steps, _ := worked(t, "a.txt", "x"); steps < 500 || steps > 800 {
 		t.Errorf("a file of one byte costs %d steps", steps)
+	}
+}
+
+// A countedFS counts the names that its folders list.
+type countedFS struct {
+	fs.FS
+
+	names *int
+}
+
+func (c countedFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := fs.ReadDir(c.FS, name)
+	*c.names += len(list)
+	return list, err
+}
+
+// stepsOfWalk judges a folder and returns its steps.
+func stepsOfWalk(t *testing.T, n int, walk func(g *gate.Gate, b *limits.Budget) iter.Seq2[*gate.Verdict, error]) int64 {
+	t.Helper()
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
+	defer b.Close()
+	for v, err := range walk(&gate.Gate{}, b) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(v.Path, ".data") && v.Harmless == "" {
+			t.Fatalf("%s: %v", v.Path, v.Err)
+		}
+		n--
+	}
+	if n != 0 {
+		t.Errorf("%d files of the folder were not judged", n)
+	}
+	for _, u := range b.Usage() {
+		if u.Axis == limits.Total && u.Used != 0 {
+			t.Errorf("the walk holds %d bytes", u.Used)
+		}
+	}
+	return b.Worked()
+}
+
+// A folder is listed once, and its models are read once, however many of its files only what lies
+// beside them explains.
+func TestAFolderIsListedOnceForAllItsFiles(t *testing.T) {
+	model := seed(t, "onnx", "outside.onnx")
+	numbers := strings.Repeat("\x00", 4096)
+	of := func(n int) (onDisk, inFS int64, names int) {
+		at, files := t.TempDir(), fstest.MapFS{}
+		for _, in := range []string{"", "sub"} {
+			list := map[string]string{"m.onnx": model, "outside.onnx.data": numbers}
+			for i := range n {
+				list[fmt.Sprintf("f%05d.json", i)] = "{}"
+				list[fmt.Sprintf("g%05d.unknown", i)] = numbers
+			}
+			for name, data := range list {
+				if err := errors.Join(os.MkdirAll(filepath.Join(at, in), 0o700), os.WriteFile(filepath.Join(at, in, name), []byte(data), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+				files[path.Join(in, name)] = &fstest.MapFile{Data: []byte(data)}
+			}
+		}
+		onDisk = stepsOfWalk(t, 4*n+4, func(g *gate.Gate, b *limits.Budget) iter.Seq2[*gate.Verdict, error] { return g.CheckPath(b, at) })
+		inFS = stepsOfWalk(t, 4*n+4, func(g *gate.Gate, b *limits.Budget) iter.Seq2[*gate.Verdict, error] {
+			return g.CheckFS(b, countedFS{files, &names}, ".", "x")
+		})
+		return onDisk, inFS, names
+	}
+	few, fewFS, _ := of(50)
+	many, manyFS, names := of(200)
+	// The walk lists the names once, and what asks for the files beside one lists them once more.
+	if most := 2 * (4*200 + 5); names > most {
+		t.Errorf("%d names are listed, not %d", names, most)
+	}
+	for what, steps := range map[string][2]int64{"on disk": {few, many}, "in a file system": {fewFS, manyFS}} {
+		if each := (steps[1] - steps[0]) / 600; each < 500 || each > 900 {
+			t.Errorf("%s: a file more costs %d steps", what, each)
+		}
+		if float64(steps[1]) > 4.2*float64(steps[0]) {
+			t.Errorf("%s: four times the files cost %d steps, not %d", what, steps[1], 4*steps[0])
+		}
+	}
+}
+
+// Folders above the one at hand are remembered, however many folders lie beside it.
+func TestManyFoldersListTheirParentOnce(t *testing.T) {
+	files, names := fstest.MapFS{}, 0
+	const n = 700
+	for i := range n {
+		files[fmt.Sprintf("%04d/config.json", i)] = &fstest.MapFile{Data: []byte("{}")}
+	}
+	steps := stepsOfWalk(t, n, func(g *gate.Gate, b *limits.Budget) iter.Seq2[*gate.Verdict, error] {
+		return g.CheckFS(b, countedFS{files, &names}, ".", "x")
+	})
+	if names > 4*n {
+		t.Errorf("%d names of %d folders are listed", names, n)
+	}
+	if each := steps / n; each < 1000 {
+		t.Errorf("a folder and its file cost %d steps", each)
+	}
+}
+
+// Folders without files are no entries of a walk, and cost steps too; so do links.
+func TestEmptyFoldersAndLinksCostSteps(t *testing.T) {
+	at := t.TempDir()
+	for i := range 20 {
+		if err := errors.Join(os.Mkdir(filepath.Join(at, fmt.Sprint("d", i)), 0o700), os.Symlink("nowhere", filepath.Join(at, fmt.Sprint("l", i)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	walk := func(b *limits.Budget) (n int, err error) {
+		g := gate.Gate{}
+		for _, failed := range g.CheckPath(b, at) {
+			n, err = n+1, errors.Join(err, failed)
+		}
+		return n, err
+	}
+	b := limits.Policy{Timeout: limits.NoTimeout}.Budget(t.Context())
+	defer b.Close()
+	if n, err := walk(b); n != 20 || err != nil || b.Worked() < 41*500 {
+		t.Errorf("%d links: %d steps, %v", n, b.Worked(), err)
+	}
+	special := fstest.MapFS{}
+	for i := range 20 {
+		special[fmt.Sprint(i)] = &fstest.MapFile{Mode: fs.ModeDevice}
+	}
+	before := b.Worked()
+	for _, err := range (&gate.Gate{}).CheckFS(b, special, ".", "x") {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if n := b.Worked() - before; n < 21*500 {
+		t.Errorf("20 devices of a file system: %d steps", n)
+	}
+	few := limits.Policy{Timeout: limits.NoTimeout, MaxSteps: 30 * 500}.Budget(t.Context())
+	defer few.Close()
+	if _, err := walk(few); !errors.Is(err, limits.ErrLimit) {
+		t.Errorf("the steps of 30 of 41: %v", err)
 	}
 }
 

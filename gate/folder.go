@@ -82,7 +82,7 @@ func (g *Gate) CheckFolder(b *limits.Budget, fsys fs.FS, h Hint) (*Verdict, erro
 		}
 		v := g.draft(h.Name)
 		v.take(f.files.out)
-		v.asked = asked{h.Promised, h.Beside}
+		v.asked = asked{h.Promised, h.Beside, h.Field}
 		v.Promised, v.Size, v.listing = h.Promised, f.size, inOrder(f.listing)
 		v.dirHash = DirHash(v.listing)
 		kept = true

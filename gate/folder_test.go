@@ -82,7 +82,7 @@ func TestAFolderIsAcceptedAsAWhole(t *testing.T) {
 	}
 	b := g.Policy.Limits.Budget(t.Context())
 	defer b.Close()
-	text, err := g.Check(b, strings.NewReader(listing), int64(len(listing)), gate.Hint{Name: "m", Beside: true})
+	text, err := g.Check(b, strings.NewReader(listing), int64(len(listing)), gate.Hint{Name: "README", Beside: true})
 	if err != nil {
 		t.Fatal(err)
 	}

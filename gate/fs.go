@@ -10,6 +10,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -27,12 +28,14 @@ func (g *Gate) CheckFS(b *limits.Budget, fsys fs.FS, name, root string) iter.Seq
 			return
 		}
 		w := &walkFS{walk{g: g.forWalk(), b: b, root: name, yield: yield}, fsys, strings.TrimSuffix(root, "/")}
+		w.lists = folders{b: b, in: func(in string) (fs.FS, string) { return fsys, in }, parent: path.Dir}
+		defer w.lists.close()
 		err := fs.WalkDir(fsys, name, func(file string, e fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return w.yieldVerdict(w.path(file), g.Failed(file, err))
 			case e.IsDir():
-				return nil
+				return b.Step(fileSteps)
 			}
 			return w.entry(file, e)
 		})
@@ -61,6 +64,9 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 	case w.g.Exclude != nil && w.g.Exclude(file):
 		return w.yieldVerdict(w.path(file), w.g.excluded(file))
 	case !e.Type().IsRegular():
+		if err := w.b.Step(fileSteps); err != nil {
+			return err
+		}
 		return w.yieldVerdict(w.path(file), w.g.Unseen(file, "no regular file: never opened"))
 	}
 	h, err := tensor.OpenFile(w.fsys, file)
@@ -72,23 +78,23 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 	}
 	defer h.Close()
 	unchanged := w.asStated(h)
-	if isIndex(file) {
+	if isIndex(file) || describesDCP(file, h) {
 		return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
 			v := w.g.draft(file)
 			v.Size, v.SHA256, v.unchanged = h.Size, knownSum(h.ReaderAt), unchanged
-			return w.g.checkModel(b, v, file == w.root, func() (tensor.Model, error) { return parser.OpenFS(b, w.fsys, file) }, h)
+			return w.g.checkModel(b, v, file == w.root || parser.IsDCP(file), func() (tensor.Model, error) { return parser.OpenFS(b, w.fsys, file) }, h)
 		})
 	}
 	r, err := w.readSmall(h)
 	if err != nil {
 		return w.yieldVerdict(w.path(file), w.g.Failed(file, err))
 	}
+	in := path.Dir(file)
 	holdsData := func(b *limits.Budget) bool {
-		list, err := fs.Glob(w.fsys, path.Join(escapeGlob(path.Dir(file)), "*.onnx"))
-		return err == nil && holdsDataIn(w.fsys, file, list, b)
+		return (file != w.root || !dcp.IsShard(file)) && !w.g.leavesOutIndex(file) && w.lists.holdsData(b, in, path.Base(file))
 	}
-	above := w.kinds.around(path.Dir(file), path.Dir, func(dir string) ([]fs.DirEntry, error) { return fs.ReadDir(w.fsys, dir) })
 	return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
+		above := w.lists.around(b, in)
 		return w.g.Check(b, r, h.Size, Hint{Name: file, SHA256: knownSum(h.ReaderAt), Beside: file != w.root || w.g.Beside, near: nearIn(w.fsys, file), around: above, holdsData: holdsData, whyNotOpened: whyNotOpenedIn(w.fsys, file), unchanged: unchanged})
 	})
 }

@@ -48,6 +48,10 @@ type Hint struct {
 	// Beside says that the file is one of a folder: it need not be a model, unless its name
 	// promises one.
 	Beside bool
+	// Field says that the bytes are the value of a field of a form, which a program takes apart: it
+	// is no file that a loader finds by its name. A text that no kind of folder has is not reported
+	// for it, and no receipt is given for it.
+	Field bool
 	// SHA256 is the digest of the bytes, in hex, if the caller computed it while they came;
 	// the gate then believes it. Without it the gate computes it if [Gate.Digest] is set.
 	SHA256 string

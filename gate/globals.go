@@ -162,7 +162,7 @@ func (p *Policy) excusesEvent(e *vm.Event) bool {
 	g := e.On.Global()
 	how := p.allows(g)
 	if how == allowedInClass {
-		return e.Fits
+		return e.Fits && p.allowsVersions(g.Set(), e.On.SetVersions())
 	}
 	if how == notAllowed || e.Use == vm.UseGlobal {
 		return how != notAllowed

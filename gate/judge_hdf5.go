@@ -69,7 +69,7 @@ func (o *opened) attribute(t hdf5.Text) ([]tensor.Finding, error) {
 	if p = bytes.TrimLeft(p, " \t\r\n"); t.Bytes.Size() <= int64(len(head)) && len(p) == 0 || len(p) > 0 && p[0] != '{' && p[0] != '[' {
 		return nil, nil // no JSON
 	}
-	found, err := sidecar.Check(o.account, sidecar.Text{Name: "attribute.json", R: t.Bytes, Size: t.Bytes.Size(), JSON: true})
+	found, err := sidecar.Check(o.account, sidecar.Text{Name: "attribute.json", R: t.Bytes, Size: t.Bytes.Size(), JSON: true, Part: true})
 	for i := range found {
 		found[i].Where, found[i].Off = strings.TrimSuffix(where+": "+found[i].Where, ": "), wire.NoOffset
 	}

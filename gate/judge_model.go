@@ -9,6 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/parser/zip"
@@ -95,6 +96,9 @@ func (g *Gate) examine(b *limits.Budget, p *Policy, m tensor.Model, bodies bool)
 
 // hasChecksums reports whether the container of a model has checksums of the bodies.
 func hasChecksums(m tensor.Model) bool {
+	if _, ok := m.(*dcp.File); ok {
+		return true
+	}
 	in, ok := m.(interface{ Container() *zip.Archive })
 	return ok && in.Container() != nil
 }

@@ -4,12 +4,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 	"github.com/anamnesis-go/anamnesis/internal/stamp"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
-	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -63,22 +61,6 @@ func storedAt(path string) string {
 	return path
 }
 
-// holdsDataFor returns a function that reports whether an ONNX model in the same folder
-// stores its data in the file at path.
-func holdsDataFor(path string) func(*limits.Budget) bool {
-	return func(b *limits.Budget) bool {
-		in := filepath.Dir(path)
-		list, err := filepath.Glob(filepath.Join(escapeGlob(in), "*.onnx"))
-		if err != nil {
-			return false
-		}
-		for i := range list {
-			list[i] = filepath.Base(list[i])
-		}
-		return holdsDataIn(dir(in), filepath.Base(path), list, b)
-	}
-}
-
 // whyNotOpened returns a function that says why a loader, which follows links, should not
 // open a file that a model names: it is outside the walked folder or not a regular file.
 // A missing file is harmless.
@@ -107,9 +89,4 @@ func checkRegular(name string, mode fs.FileMode) error {
 		return nil
 	}
 	return wire.ErrUnsupported.WithRule("file.not-regular").Errorf("%s is not a regular file", wire.Quote(name))
-}
-
-// escapeGlob quotes the special characters of a folder's name for path.Match.
-func escapeGlob(name string) string {
-	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(name)
 }

@@ -41,7 +41,7 @@ func TestAnOlderPolicyReportsNewerRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		says := len(v.Findings) == 1 && strings.Contains(v.Findings[0].Text, report)
+		says := len(v.Findings) == 2 && strings.Contains(v.Findings[0].Text, report) && strings.Contains(v.Findings[1].Text, report)
 		if v.Class() != want.class || says != want.says {
 			t.Errorf("%s: %v by %+v, says so %v", policy, v.Class(), v.Findings, says)
 		}

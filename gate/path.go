@@ -14,6 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/ollama"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -34,6 +35,8 @@ func (g *Gate) CheckPath(b *limits.Budget, path string) iter.Seq2[*Verdict, erro
 			return
 		}
 		w := &walk{g: g.forWalk(), b: b, root: path, yield: yield}
+		w.lists = folders{b: b, in: func(in string) (fs.FS, string) { return dir(in), "." }, parent: filepath.Dir}
+		defer w.lists.close()
 		if err := w.start(); err != nil && !errors.Is(err, errEnough) {
 			yield(nil, err)
 		}
@@ -47,7 +50,7 @@ type walk struct {
 	root  string
 	yield func(*Verdict, error) bool
 	small []byte // buffer of the current small file
-	kinds kinds
+	lists folders
 }
 
 // forWalk returns a copy of the gate that digests its policy and sorts its exceptions once,
@@ -100,7 +103,7 @@ func (w *walk) start() error {
 		return w.yieldVerdict(w.root, w.g.Failed(filepath.Base(w.root), err))
 	case info.IsDir():
 		return w.folder()
-	case isIndex(w.root):
+	case isIndex(w.root), parser.IsDCP(w.root):
 		return w.index(w.root, true)
 	default:
 		return w.file(w.root, !w.g.Beside)
@@ -157,16 +160,26 @@ func (w *walk) layers(refused bool) error {
 
 // folder judges every file of a folder and its subfolders.
 func (w *walk) folder() error {
-	for e := range folder.Each(w.root) {
+	var unpaid error
+	enter := func() error {
+		unpaid = w.b.Step(fileSteps)
+		return unpaid
+	}
+	for e := range folder.EachPaid(w.root, enter) {
 		if err := w.entry(e); err != nil {
 			return err
 		}
 	}
-	return nil
+	return unpaid
 }
 
 // entry judges one entry of a folder.
 func (w *walk) entry(e folder.Entry) error {
+	if e.Link || e.Kind != folder.File { // the judgement of a file has steps for opening it alone
+		if err := w.b.Step(fileSteps); err != nil {
+			return err
+		}
+	}
 	path := e.Path
 	if path == "-" { // a file of that name, not standard input
 		path = "." + string(filepath.Separator) + path
@@ -186,7 +199,7 @@ func (w *walk) entry(e folder.Entry) error {
 		return w.yieldVerdict(path, w.g.excluded(e.Name))
 	case e.Kind == folder.Special:
 		return w.yieldVerdict(path, w.g.Unseen(e.Name, "no regular file: never opened"))
-	case isIndex(path):
+	case isIndex(path), parser.IsDCP(path):
 		return w.index(path, false)
 	default:
 		return w.file(path, false)
@@ -220,11 +233,14 @@ func (w *walk) index(path string, bodies bool) error {
 		return w.yieldVerdict(path, w.g.Failed(w.name(path), err))
 	}
 	defer h.Close()
+	if parser.IsDCP(path) && !describesDCP(path, h) {
+		return w.file(path, bodies)
+	}
 	unchanged := watchPath(path, h)
 	return w.judge(path, func(b *limits.Budget) (*Verdict, error) {
 		v := w.g.draft(w.name(path))
 		v.Size, v.unchanged = h.Size, unchanged
-		return w.g.checkModel(b, v, bodies, func() (tensor.Model, error) { return parser.Open(b, path) }, h)
+		return w.g.checkModel(b, v, bodies || parser.IsDCP(path), func() (tensor.Model, error) { return parser.Open(b, path) }, h)
 	})
 }
 
@@ -243,12 +259,16 @@ func (w *walk) file(path string, given bool) error {
 	if err != nil {
 		return w.yieldVerdict(path, w.g.Failed(w.name(path), err))
 	}
-	var above around
-	if !given {
-		above = w.kinds.around(filepath.Dir(path), filepath.Dir, func(dir string) ([]fs.DirEntry, error) { return os.ReadDir(dir) })
-	}
 	return w.judge(path, func(b *limits.Budget) (*Verdict, error) {
-		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given, stored: storedAt(path), near: near(path), around: above, holdsData: holdsDataFor(path), whyNotOpened: w.whyNotOpened(path), unchanged: unchanged})
+		in := filepath.Dir(path)
+		var above around
+		if !given {
+			above = w.lists.around(b, in)
+		}
+		holdsData := func(b *limits.Budget) bool {
+			return (!given || !dcp.IsShard(path)) && !w.g.leavesOutIndex(w.name(path)) && w.lists.holdsData(b, in, filepath.Base(path))
+		}
+		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given, stored: storedAt(path), near: near(path), around: above, holdsData: holdsData, whyNotOpened: w.whyNotOpened(path), unchanged: unchanged})
 	})
 }
 

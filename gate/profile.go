@@ -16,7 +16,7 @@ var profiles = map[string]Policy{
 	"strict":   {FailOn: FailOnWarning, Pickle: PickleRefuse, Code: CodeRefuse},
 	"tabular":  {Classes: []string{"sklearn", "imblearn", "lightgbm", "scipy"}},
 	"training": {Classes: []string{"lightning", "optuna"}, AllowGlobals: []string{"hf-trainer"}},
-	"upload":   {Code: CodeRefuse, Rules: []Change{{sidecar.CodeUnexplained, danger.String()}, {sidecar.CodeNoKind, danger.String()}, {"sidecar.index-path", danger.String()}}},
+	"upload":   {Code: CodeRefuse, Rules: []Change{{sidecar.CodeUnexplained, danger.String()}, {sidecar.CodeNoKind, danger.String()}, {"sidecar.index-path", danger.String()}, {"onnx.loop", danger.String()}, {"tflite.loop", danger.String()}}},
 }
 
 // Profiles lists the names of the profiles, the default first: server; strict, for a gate

@@ -11,9 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/gate"
+	"github.com/anamnesis-go/anamnesis/internal/corpustest"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser"
 )
@@ -51,16 +53,22 @@ func laidOut(t *testing.T, data []byte) string {
 	return root
 }
 
-// verdictsOf judges the file or the folder of a recipe.
-func verdictsOf(t *testing.T, r corpus.Recipe) (list []*gate.Verdict) {
+// gateOf returns a gate with the policy of a recipe.
+func gateOf(t *testing.T, r corpus.Recipe) (g gate.Gate) {
 	t.Helper()
-	g := gate.Gate{}
 	if r.Policy != nil {
 		var err error
 		if g.Policy, err = gate.ParsePolicy(r.Policy); err != nil {
 			t.Fatal(r.Path(), err)
 		}
 	}
+	return g
+}
+
+// verdictsOf judges the file or the folder of a recipe.
+func verdictsOf(t *testing.T, r corpus.Recipe) (list []*gate.Verdict) {
+	t.Helper()
+	g := gateOf(t, r)
 	if !r.Folder {
 		v, _ := check(t, g, string(r.Bytes()), gate.Hint{Name: r.File, Promised: r.Sent})
 		return []*gate.Verdict{v}
@@ -114,6 +122,86 @@ func rulesOf(t *testing.T, r corpus.Recipe) (rules []string, class wire.Class) {
 	}
 	slices.Sort(rules)
 	return slices.Compact(rules), class
+}
+
+// How each file of a recipe ends after a change of one byte is what testdata/verdicts.txt says.
+func TestDamagedRecipesEndAsWritten(t *testing.T) {
+	for _, r := range corpus.Gate() {
+		if r.Folder || r.Sent != "" || len(r.Bytes()) > 64<<10 {
+			continue
+		}
+		g := gateOf(t, r)
+		t.Run(r.Name, func(t *testing.T) {
+			corpustest.Damaged(t, r.Bytes(), 8, func(data []byte) string {
+				v, _ := check(t, g, string(data), gate.Hint{Name: r.File})
+				rules := []string{v.Class().String()}
+				for _, why := range v.Refusals() {
+					rules = append(rules, why.Rule)
+				}
+				slices.Sort(rules[1:])
+				return strings.Join(slices.Compact(rules), " ")
+			})
+		})
+	}
+}
+
+// The same for folders, of each of which the first file of the archive is changed. Links need a disk.
+func TestDamagedFoldersEndAsWritten(t *testing.T) {
+	for _, r := range corpus.Gate() {
+		files, first := inMemory(t, r)
+		if files == nil || len(first) == 0 {
+			continue
+		}
+		g := gateOf(t, r)
+		t.Run(r.Name, func(t *testing.T) {
+			whole := files[first].Data
+			corpustest.Damaged(t, whole, 4, func(data []byte) string {
+				files[first].Data = data
+				b := g.Policy.Limits.Budget(t.Context())
+				defer b.Close()
+				class, rules := wire.OK, []string(nil)
+				for v, err := range g.CheckFS(b, files, ".", "x") {
+					if err != nil {
+						t.Fatal(err)
+					}
+					class = max(class, v.Class())
+					for _, why := range v.Refusals() {
+						rules = append(rules, why.Rule)
+					}
+					v.Close()
+				}
+				slices.Sort(rules)
+				return class.String() + " " + strings.Join(slices.Compact(rules), " ")
+			})
+		})
+	}
+}
+
+// inMemory returns the folder of a recipe, nil if it is none or has a link, and its first file.
+func inMemory(t *testing.T, r corpus.Recipe) (files fstest.MapFS, first string) {
+	t.Helper()
+	if !r.Folder || r.Opened || strings.Contains(r.File, ":") {
+		return nil, ""
+	}
+	z, err := zip.NewReader(bytes.NewReader(r.Bytes()), int64(len(r.Bytes())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = fstest.MapFS{}
+	for _, f := range z.File {
+		body, err := f.Open()
+		if err != nil {
+			t.Fatal(f.Name, err)
+		}
+		data, err := io.ReadAll(body)
+		if err != nil || f.Mode()&fs.ModeSymlink != 0 || !fs.ValidPath(f.Name) {
+			return nil, ""
+		}
+		if files[f.Name] = (&fstest.MapFile{Data: data}); first == "" && len(data) > 0 && len(data) <= 16<<10 {
+			first = f.Name
+		}
+	}
+	return files, first
 }
 
 // Each recipe of the gate is refused by the rules that it names and by no other.

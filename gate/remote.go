@@ -71,7 +71,7 @@ func (g *Gate) remote(text []byte, size int64, h Hint, files []File) (*Verdict, 
 		return nil, wire.ErrInternal.Errorf("the verdict is by another policy, or by other rules")
 	}
 	d := g.draft(h.Name)
-	d.asked = asked{h.Promised, h.Beside}
+	d.asked = asked{h.Promised, h.Beside, h.Field}
 	d.dirHash, d.listing = in.DirHash, files
 	in.Size, in.Files = size, jsonFiles(files)
 	d.Size, d.SHA256, d.Promised, d.Format, d.Harmless, d.Unlooked = size, in.SHA256, h.Promised, in.Format, in.Harmless, in.Unlooked

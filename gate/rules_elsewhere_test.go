@@ -180,7 +180,6 @@ var unreached = map[string]string{
 	"gguf.string-crosses":  "The lengths of all strings of an array are checked when the structure is read. Only a file that changes afterwards can reach this rule.",
 	"gguf.vocabulary-size": "It requires a vocabulary of 2^40 bytes, which is larger than a file of the corpus can be.",
 	"json.size":            "It requires a text of 2 GiB, which is larger than a file of the corpus can be.",
-	"pickle.forbidden":     "It is for causes of the pickle machine without a rule of their own; today every cause has one.",
 	"pickle.malformed":     "It is for causes of the pickle machine without a rule of their own; today every cause has one.",
 	"pickle.unsupported":   "It is for causes of the pickle machine without a rule of their own; today every cause has one.",
 	"pickle.opcode":        "It concerns PyTorch's restricted loader, in the verdict weights_only. A policy that asks for that verdict refuses by gate.weights-only.",

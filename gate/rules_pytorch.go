@@ -101,6 +101,7 @@ var pytorchRefusals = []refusalRow{
 	{"pth.quantizer-unknown", wire.ErrUnsupported, note, "An unknown quantizer.", "Dequantize the tensor (tensor.dequantize()) before it is saved."},
 	{"pth.record-number", wire.ErrSyntax, warning, "A record that must be a number is not one.", fetchAgain},
 	{"pth.record-size", wire.ErrRange, warning, "A record is larger than torch ever writes it.", fetchAgain},
+	{"pth.script-root", wire.ErrMismatch, warning, "The root of a TorchScript program is not an object of its code.", fetchAgain},
 	{"pth.shape-overflow", wire.ErrOverflow, warning, "The elements or bytes of a tensor do not fit 63 bits.", doNotLoad},
 	{"pth.sparse-index", wire.ErrRange, warning, "An index of a sparse tensor lies outside of its shape.", fetchAgain},
 	{"pth.sparse-layout", wire.ErrUnsupported, note, "An unknown layout of a sparse tensor.", "Save the tensor as COO, CSR, CSC, BSR or BSC, or dense (tensor.to_dense())."},

@@ -7,6 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -83,9 +84,11 @@ type judge func(b *limits.Budget, o *opened) (report, error)
 
 // judges has the judge of each kind that is not judged like all others which open alike.
 var judges = map[string]judge{
-	"pth":  judgeCheckpoint,
-	"onnx": judgeONNX,
-	"hdf5": judgeHDF5,
+	"dcp":    judgePartOfDCP,
+	"pth":    judgeCheckpoint,
+	"onnx":   judgeONNX,
+	"hdf5":   judgeHDF5,
+	"tflite": judgeTFLite,
 }
 
 // judgeOf returns the judge of what a subject was opened as.
@@ -104,9 +107,10 @@ func judgeOf(as parser.Proposal) judge {
 	return judgeOther
 }
 
-// fileSteps are the steps of opening and judging a file or a content, whatever it holds: it
-// takes some 20 microseconds, and a step 100 nanoseconds.
-const fileSteps = 200
+// fileSteps are the steps of opening and judging a file or a content, whatever it holds, and those
+// of a folder or a link of a walk: it takes some 50 microseconds with the accounts that are opened and
+// collected, and a step 100 nanoseconds.
+const fileSteps = 500
 
 // report goes through the stages that come before the policy.
 func (s *subject) report(b *limits.Budget) (out report, err error) {
@@ -152,6 +156,10 @@ func (s *subject) open(b *limits.Budget, id *parser.Identity) *opened {
 		o.account = b.Whole(s.size)
 	} else {
 		o.account = b.Child(*b.Policy())
+	}
+	if dcp.IsShard(s.hint.Name) { // what describes it says what it is
+		o.as = parser.Proposal{Kind: dcp.Format, Opens: parser.AsGraph, Sure: true}
+		return o
 	}
 	if head != nil { // whatever it is
 		o.as, o.why = parser.Proposal{Opens: parser.AsModel}, head
@@ -205,7 +213,7 @@ func (o *opened) close() {
 // draft has what was reported about the subject, before the policy decides.
 func (s *subject) draft(r report) *draft {
 	v := s.gate.draft(s.hint.Name)
-	v.asked = asked{s.hint.Promised, s.hint.Beside}
+	v.asked = asked{s.hint.Promised, s.hint.Beside, s.hint.Field}
 	v.Promised, v.Size, v.SHA256 = s.hint.Promised, s.size, s.hint.SHA256
 	v.stored, v.unchanged = s.hint.stored, s.hint.unchanged
 	v.take(r)

@@ -63,7 +63,7 @@ func (g *Gate) Stream(b *limits.Budget, size int64, h Hint) *Stream {
 	policy := *b.Policy()
 	policy.Timeout = limits.NoTimeout // the caller decides how long an upload may take
 	return &Stream{
-		s: g.subject(nil, size, Hint{Name: h.Name, Promised: h.Promised, Beside: h.Beside}), above: b, b: b.Child(policy), sized: sized,
+		s: g.subject(nil, size, Hint{Name: h.Name, Promised: h.Promised, Beside: h.Beside, Field: h.Field}), above: b, b: b.Child(policy), sized: sized,
 		next: int(min(size, firstLook)), looked: g.knownByDigest(h.Name),
 	}
 }

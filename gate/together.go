@@ -12,6 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/onnx"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -75,7 +76,7 @@ func (u *unpacking) judgeIndex(x indexed) error {
 	v := g.draft(x.name)
 	b := u.o.account.Child(*u.o.account.Policy())
 	defer b.Close()
-	v.take(g.reportOpened(b, v.policy, false, func() (tensor.Model, error) {
+	v.take(g.reportOpened(b, v.policy, parser.IsDCP(x.path), func() (tensor.Model, error) {
 		files, err := u.around()
 		if err != nil {
 			return nil, err
@@ -87,6 +88,9 @@ func (u *unpacking) judgeIndex(x indexed) error {
 	}
 	v.Size = x.size
 	v.applyPolicy()
+	if parser.IsDCP(x.path) {
+		return u.add(v)
+	}
 	if v.Totals = (Totals{}); v.Err == nil {
 		v.Verified, v.summed = true, true // as far as the shards are
 	}
@@ -149,29 +153,51 @@ func whyNotOpenedIn(files fs.FS, file string) func(string) error {
 // file.
 const maxModels = 16
 
-// holdsDataIn reports whether one of the ONNX models in the folder of a file stores its data
-// in it.
-func holdsDataIn(files fs.FS, file string, models []string, b *limits.Budget) bool {
-	for _, model := range models[:min(len(models), maxModels)] {
-		if slices.Contains(externalOf(b, files, model), path.Base(file)) {
-			return true
-		}
-	}
-	return false
+// modelData are the files in which models store their data.
+type modelData struct {
+	names []string
+	held  int64 // the memory of the names
+	whole bool  // no limit hid a model
 }
 
-// externalOf lists the files in which an ONNX model stores its data.
-func externalOf(b *limits.Budget, files fs.FS, name string) []string {
+// dataOf reads ONNX models of a folder. One that is refused stores nothing. An error is one after
+// which the account pays for nothing more.
+func dataOf(b *limits.Budget, files fs.FS, dir string, models []string) (d modelData, err error) {
+	d.whole = true
+	for _, model := range models {
+		names, err := externalOf(b, files, path.Join(dir, model))
+		if wire.ClassOf(err) == wire.Limit {
+			d.whole = false
+		}
+		if err := b.Step(1); err != nil {
+			return modelData{}, err
+		}
+		for _, name := range names {
+			d.names = append(d.names, strings.Clone(name))
+			d.held += folderCost + int64(len(name))
+		}
+	}
+	return d, nil
+}
+
+// externalOf lists the files in which an ONNX model, or a distributed checkpoint, stores its data.
+func externalOf(b *limits.Budget, files fs.FS, name string) ([]string, error) {
 	h, err := tensor.OpenFile(files, name)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer h.Close()
+	if parser.IsDCP(name) {
+		if !describesDCP(name, h) { // it is judged as something else, without its parts
+			return nil, nil
+		}
+		return dcp.Files(b, files, name)
+	}
 	m, err := onnx.Decode(b, h, h.Size)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return m.External
+	return m.External, nil
 }
 
 // dataBeside lists the files in which the ONNX models of a folder store their data. The names of
@@ -193,18 +219,22 @@ func (u *unpacking) dataBeside(b *limits.Budget, dir string) ([]string, error) {
 	if len(models) == 0 {
 		return nil, nil
 	}
-	var list []string
-	for _, model := range models {
-		for _, name := range externalOf(b, files, model) {
-			if err := u.hold(folderCost + int64(len(name))); err != nil {
-				return nil, err
-			}
-			list = append(list, strings.Clone(name))
-		}
+	d, err := dataOf(b, files, "", models)
+	if err != nil {
+		return nil, err
 	}
-	u.data[dir] = list
-	return list, nil
+	if d.whole {
+		if err := u.hold(d.held); err != nil {
+			return nil, err
+		}
+		u.data[dir] = d.names
+	}
+	return d.names, nil
 }
+
+// storesElsewhere reports whether a name is that of a file whose data may be in other files of its
+// folder: an ONNX model, or what describes a distributed checkpoint.
+func storesElsewhere(name string) bool { return path.Ext(name) == ".onnx" || parser.IsDCP(name) }
 
 // listModels finds the ONNX models of each folder, the first ones.
 func (u *unpacking) listModels(names []string) error {
@@ -214,7 +244,7 @@ func (u *unpacking) listModels(names []string) error {
 		if err := steps.Step(); err != nil {
 			return err
 		}
-		if path.Ext(name) != ".onnx" || len(u.models[path.Dir(name)]) >= maxModels {
+		if !storesElsewhere(name) || len(u.models[path.Dir(name)]) >= maxModels {
 			continue
 		}
 		if err := u.hold(folderCost + int64(len(name))); err != nil {

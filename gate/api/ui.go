@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/handler"
 	"github.com/anamnesis-go/anamnesis/gate/host"
 	"github.com/anamnesis-go/anamnesis/gate/page"
@@ -24,7 +25,7 @@ var uiScript string
 // pageProfile bounds the memory of one report.
 const pageProfile = "upload"
 
-// serveUI serves the page, which sends a file to this service and shows the answer in the
+// serveUI serves the page, which sends a file or a folder to this service and shows the answer in the
 // view of package page.
 func (a *API) serveUI() error {
 	var text bytes.Buffer
@@ -42,10 +43,10 @@ func (a *API) serveUI() error {
 
 // isFromPage reports whether the page sent the request.
 func (a *API) isFromPage(r *http.Request) bool {
-	return a.o.UI && r.Method == http.MethodPut && r.URL.Query().Get("format") == "page"
+	return a.o.UI && (r.Method == http.MethodPut || r.Method == http.MethodPost) && r.URL.Query().Get("format") == "page"
 }
 
-// servePageReport answers with the report about an accepted file. Pages are built one at a time and
+// servePageReport answers with the report about an accepted upload. Pages are built one at a time and
 // sent from a file, so that a client that does not read delays no other.
 func (a *API) servePageReport(w http.ResponseWriter, r *http.Request, u *host.Upload, signed json.RawMessage) {
 	text, err := u.Scratch()
@@ -71,7 +72,7 @@ func (a *API) servePageReport(w http.ResponseWriter, r *http.Request, u *host.Up
 	_, _ = io.Copy(w, from)
 }
 
-// writeReport writes the report about a file. If child processes judge, no file is opened in
+// writeReport writes the report about an upload. If child processes judge, no file is opened in
 // this one, and the report holds only the verdict.
 func (a *API) writeReport(ctx context.Context, w io.Writer, u *host.Upload, signed json.RawMessage) error {
 	select {
@@ -85,8 +86,8 @@ func (a *API) writeReport(ctx context.Context, w io.Writer, u *host.Upload, sign
 	defer b.Close()
 	var m tensor.Model
 	if a.o.Judge == nil {
-		// A file with too much to list is shown without its tensors.
-		if found, err := parser.Decode(b, u.Reader(), u.Size); err == nil {
+		// A model with too much to list is shown without its tensors.
+		if found, err := modelOf(b, u); err == nil {
 			m = found
 			defer m.Close()
 		}
@@ -100,6 +101,24 @@ func (a *API) writeReport(ctx context.Context, w io.Writer, u *host.Upload, sign
 	}
 	report.Receipt = signed
 	return report.WriteJSON(w)
+}
+
+// modelOf opens the model of an upload; of a folder, the only one in it.
+func modelOf(b *limits.Budget, u *host.Upload) (tensor.Model, error) {
+	files := u.Files()
+	if len(files) == 0 {
+		return parser.Decode(b, u.Reader(), u.Size)
+	}
+	var f gate.Folder
+	for i := range files {
+		if err := b.Step(1); err != nil {
+			return nil, err
+		}
+		if err := f.Add(files[i].File, files[i].Reader()); err != nil {
+			return nil, err
+		}
+	}
+	return parser.OpenFS(b, &f, ".")
 }
 
 // servePageRefusal answers with the report about a refused file.

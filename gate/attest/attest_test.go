@@ -3,6 +3,7 @@ package attest_test
 import (
 	"bytes"
 	"crypto"
+	"crypto/ecdh"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
@@ -139,6 +140,58 @@ func TestKeysThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if _, err := attest.PublicKey(text); wire.ClassOf(err) != wire.Usage {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// A key that agrees on secrets signs nothing, and neither does one that is cut or not there.
+func TestKeysThatSignNothing(t *testing.T) {
+	secret, err := ecdh.X25519().GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := attest.PrivateKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})); wire.ClassOf(err) != wire.Usage {
+		t.Errorf("X25519: %v", err)
+	}
+	for what, key := range map[string]crypto.Signer{"none": nil, "a cut one": ed25519.PrivateKey("short"), "a nil one": (*ecdsa.PrivateKey)(nil), "one without a number": &ecdsa.PrivateKey{}} {
+		if _, err := attest.Sign(statement(t), key); wire.ClassOf(err) != wire.Usage {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// A statement is written only of files, under names that JSON can hold, and an envelope is opened only
+// if it is one.
+func TestStatementsAndEnvelopesThatAreRefused(t *testing.T) {
+	good := attest.File{Name: "a", Sum: digest.Sum{1}}
+	for what, r := range map[string]attest.Result{
+		"no files":         {Name: "m", Policy: strings.Repeat("0", 64)},
+		"a name of a file": {Name: "m", Policy: strings.Repeat("0", 64), Files: []attest.File{{Name: "\xff"}}},
+		"a name of a link": {Name: "m", Policy: strings.Repeat("0", 64), Files: []attest.File{good}, Links: []attest.Link{{Name: "\xff", To: "a"}}},
+		"an end of a link": {Name: "m", Policy: strings.Repeat("0", 64), Files: []attest.File{good}, Links: []attest.Link{{Name: "b", To: "\xff"}}},
+	} {
+		if _, err := r.Statement(); wire.ClassOf(err) != wire.Unsupported {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	one := `{"sig": ""}`
+	signatures := func(n int) string { return strings.TrimSuffix(strings.Repeat(one+",", n), ",") }
+	const begin = `{"payloadType": "application/vnd.in-toto+json", "payload": "", "signatures": [`
+	_, public := pair(t, keys(t)["ed25519"])
+	for what, c := range map[string]struct {
+		text  string
+		class wire.Class
+	}{
+		"more signatures than are read": {begin + signatures(65) + `]}`, wire.Unsupported},
+		"an envelope and a bundle":      {begin + signatures(1) + `], "dsseEnvelope": ` + begin + signatures(1) + `]}}`, wire.Malformed},
+		"a text beyond the bound":       {strings.Repeat(" ", attest.MaxBytes+1), wire.Unsupported},
+	} {
+		if _, err := attest.Open([]byte(c.text), public); wire.ClassOf(err) != c.class {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -153,7 +153,7 @@ func isText(p []byte) bool {
 
 // judgeFields judges the fields, since they are passed on as the files are. Each is judged like a
 // file of a folder: most are texts, in which there is nothing for a loader. One that is called as
-// a file is, by an extension, is judged as that file; a field "config" is not git's.
+// a file is, by an extension, is judged as that file.
 func (f *formReader) judgeFields(u *host.Upload) error {
 	for _, name := range slices.Sorted(maps.Keys(f.values)) {
 		for _, text := range f.values[name] {
@@ -177,10 +177,11 @@ func (f *formReader) judgeFields(u *host.Upload) error {
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 func (f *formReader) judgeField(of *host.Upload, name, text string) error {
-	if path.Ext(name) == "" {
-		name += " (field)"
+	isValue := path.Ext(name) == ""
+	if isValue {
+		name += " (field)" // a field "config" is not git's
 	}
-	u, err := of.Field(name)
+	u, err := of.Field(name, isValue)
 	if err != nil {
 		return err
 	}

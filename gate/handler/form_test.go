@@ -126,6 +126,7 @@ func TestForms(t *testing.T) {
 	for _, bad := range []string{
 		kind + "; boundary*=utf-8''BB", kind + "; boundary*0=B", strings.Replace(kind, ";", "; x=\"; boundary=AA\";", 1), kind + "; x=y",
 		strings.Replace(kind, boundary, `"`+boundary[:1]+`\`+boundary[1:]+`"`, 1), kind + "; charset*=utf-8''x",
+		`multipart/form-data; charset="; boundary=AA"; boundary=` + boundary, "multipart/form-data; charset=boundary; boundary=" + boundary,
 	} {
 		if res, text := ask(t, "POST", s.URL, bad, strings.NewReader(body.String())); res.StatusCode != 400 {
 			t.Errorf("%s: %d, %s", bad, res.StatusCode, text)
@@ -139,6 +140,13 @@ func TestForms(t *testing.T) {
 			if res, text := ask(t, "POST", s.URL, strings.Replace(kind, boundary, `"`+boundary+`"; charset=utf-8`, 1), r); res.StatusCode != 200 {
 				t.Errorf("%s: %d, %s", what, res.StatusCode, text)
 			}
+		}
+	}
+	// Boundaries as Chromium and Safari, and as Firefox write them, and two that name another.
+	for named, status := range map[string]int{"----WebKitFormBoundary7MA4YWxkTrZu0gW": 200, "----geckoformboundaryab12c3": 200, "xboundary=y": 400, "boundary==y": 400} {
+		text := strings.ReplaceAll(body.String(), boundary, named)
+		if res, said := ask(t, "POST", s.URL, "multipart/form-data; boundary="+named, strings.NewReader(text)); res.StatusCode != status {
+			t.Errorf("%s: %d, %s", named, res.StatusCode, said)
 		}
 	}
 	r, err := http.NewRequestWithContext(t.Context(), "POST", s.URL, strings.NewReader(body.String()))

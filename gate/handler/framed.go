@@ -142,7 +142,10 @@ func outside(where string) error {
 // "" for one that another reader could read as another boundary.
 func boundaryOf(kind string, params map[string]string) string {
 	boundary := params["boundary"]
-	if len(boundary) > 70 || strings.ContainsAny(kind, `*\`) || strings.Count(strings.ToLower(kind), "boundary") != 1 {
+	const word = "boundary"
+	// The word is in the boundaries of browsers too: "----WebKitFormBoundary" and letters.
+	inside := strings.Count(strings.ToLower(boundary), word)
+	if len(boundary) > 70 || strings.ContainsAny(kind, `*\`) || strings.Count(strings.ToLower(kind), word) != 1+inside || inside > 0 && strings.Contains(boundary, "=") {
 		return ""
 	}
 	for name := range params {

@@ -192,7 +192,7 @@ func (u *Upload) refuses(p []byte) (bool, error) {
 }
 
 func (u *Upload) hint() gate.Hint {
-	return gate.Hint{Name: u.Name, Promised: u.Promised, Beside: u.Beside}
+	return gate.Hint{Name: u.Name, Promised: u.Promised, Beside: u.Beside, Field: u.field}
 }
 
 func (u *Upload) write(p []byte, off int64) error {

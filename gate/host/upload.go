@@ -34,6 +34,7 @@ type Upload struct {
 	tenant *tenant
 	name   string // of the tenant
 	gate   gate.Gate
+	field  bool // it is a value of a form: see [gate.Hint]
 
 	at      io.ReaderAt
 	files   []File         // of a folder
@@ -84,8 +85,9 @@ func (u *Upload) exists() bool { return u != nil && u.host != nil }
 
 // Field begins an upload for a text that belongs to this one, such as a field of its form. It has the
 // same tenant, is judged under the same policy, as a file of a folder, and does not count towards the
-// tenant's limit of uploads. Close it before this one.
-func (u *Upload) Field(name string) (*Upload, error) {
+// tenant's limit of uploads. isValue says that no loader finds the text by this name: it is no file, but
+// a value that a program takes from the form. Close it before this one.
+func (u *Upload) Field(name string, isValue bool) (*Upload, error) {
 	switch {
 	case !u.exists():
 		return nil, errNoUpload
@@ -95,7 +97,7 @@ func (u *Upload) Field(name string) (*Upload, error) {
 		return nil, errNoName
 	}
 	u.host.begin(u.tenant)
-	return &Upload{Name: name, Beside: true, host: u.host, tenant: u.tenant, name: u.name, gate: u.gate}, nil
+	return &Upload{Name: name, Beside: true, field: isValue, host: u.host, tenant: u.tenant, name: u.name, gate: u.gate}, nil
 }
 
 // Judge waits for a slot and asks the gate. An error says nothing about the file: it is

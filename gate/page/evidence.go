@@ -3,6 +3,7 @@ package page
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/gate"
@@ -68,6 +69,63 @@ func (r *Report) Evidence(b *limits.Budget, src io.ReaderAt, size int64, v *gate
 	return nil
 }
 
+// FolderEvidence does the same for the verdict about a folder, of whose files it shows the bytes
+// alone.
+func (r *Report) FolderEvidence(b *limits.Budget, files fs.FS, v *gate.Verdict) error {
+	if r == nil || v == nil || files == nil {
+		return errNoReport
+	}
+	left := maxEvidence
+	for k := range r.Verdict.Findings {
+		f := &r.Verdict.Findings[k]
+		if f.Offset == nil || left == 0 {
+			continue
+		}
+		c, err := contentAt(b, v.Contents, f.Where)
+		if err != nil {
+			return err
+		}
+		if c == nil {
+			continue
+		}
+		left--
+		if err := f.from(b, files, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// contentAt returns the file of a folder that a finding is about. It is nil if that is in an
+// archive, whose contents have "!" in their names, or if offsets in such a file are not those of
+// its bytes.
+func contentAt(b *limits.Budget, contents []gate.Content, where string) (*gate.Content, error) {
+	for i := range contents {
+		if err := b.Step(1); err != nil {
+			return nil, err
+		}
+		c := &contents[i]
+		inside, ok := strings.CutPrefix(where, wire.Quote(c.Name)) // and the place in the file
+		if ok && asTheyLie[c.Format] && !strings.Contains(c.Name, "!") && (inside == "" || strings.HasPrefix(inside, ": ")) {
+			return c, nil
+		}
+	}
+	return nil, nil
+}
+
+// from adds the bytes of a file of a folder.
+func (f *Finding) from(b *limits.Budget, files fs.FS, c *gate.Content) error {
+	file, err := files.Open(c.Name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if at, ok := file.(io.ReaderAt); ok && *f.Offset < c.Size {
+		return f.add(b, at, c.Size)
+	}
+	return nil
+}
+
 // bytes adds the bytes at the findings' offsets.
 func (r *Report) bytes(b *limits.Budget, src io.ReaderAt, size int64) error {
 	left := maxEvidence
@@ -77,17 +135,25 @@ func (r *Report) bytes(b *limits.Budget, src io.ReaderAt, size int64) error {
 			continue
 		}
 		left--
-		from := max(0, *f.Offset-*f.Offset%rowBytes-bytesBefore)
-		data, err := limits.Make[byte](b, int(min(bytesShown, size-from)))
-		if err != nil {
+		if err := f.add(b, src, size); err != nil {
 			return err
 		}
-		n, err := src.ReadAt(data, from)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		f.From, f.Bytes = from, data[:n]
 	}
+	return nil
+}
+
+// add adds the bytes at the finding's offset.
+func (f *Finding) add(b *limits.Budget, src io.ReaderAt, size int64) error {
+	from := max(0, *f.Offset-*f.Offset%rowBytes-bytesBefore)
+	data, err := limits.Make[byte](b, int(min(bytesShown, size-from)))
+	if err != nil {
+		return err
+	}
+	n, err := src.ReadAt(data, from)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	f.From, f.Bytes = from, data[:n]
 	return nil
 }
 

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/page"
@@ -106,6 +108,63 @@ func TestNoEvidenceOfWhatWasUnpacked(t *testing.T) {
 }
 
 // The evidence is paid for.
+// A finding in a folder has the bytes of its file, and the report lists the files with the classes
+// that the gate gave them. In an archive of the folder, offsets are of what was unpacked: it has none.
+func TestTheEvidenceOfAFolder(t *testing.T) {
+	pickle := []byte("\x80\x02cos\nsystem\nX\x02\x00\x00\x00id\x85R.")
+	var packed bytes.Buffer
+	z := tar.NewWriter(&packed)
+	if err := errors.Join(z.WriteHeader(&tar.Header{Name: "in.pkl", Size: int64(len(pickle)), Mode: 0o644}), func() error { _, err := z.Write(pickle); return err }(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{"a.tar": {Data: packed.Bytes()}, "below/bad.pkl": {Data: pickle}, "config.json": {Data: []byte("{}")}}
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	v, err := gate.New(gate.Policy{}).CheckFolder(b, files, gate.Hint{Name: "folder"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	r, err := page.New(b, "folder", v.Size, nil, v)
+	if err == nil {
+		err = r.FolderEvidence(b, files, v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := map[string]string{}
+	for _, f := range r.Files {
+		classes[f.Name] = f.Class
+	}
+	if want := map[string]string{"a.tar!in.pkl": "forbidden", "below/bad.pkl": "forbidden", "config.json": "ok"}; !maps.Equal(classes, want) {
+		t.Errorf("%v, want %v", classes, want)
+	}
+	with := 0
+	for _, f := range r.Verdict.Findings {
+		if !strings.HasPrefix(f.Where, `"below/bad.pkl"`) {
+			if len(f.Bytes) > 0 {
+				t.Errorf("%s has bytes", f.Where)
+			}
+			continue
+		}
+		if f.Offset == nil || !bytes.Equal(f.Bytes, pickle) || f.From != 0 {
+			t.Errorf("%s, %v: bytes from %d: %q", f.Where, f.Offset, f.From, f.Bytes)
+		}
+		with++
+	}
+	if with == 0 {
+		t.Errorf("no finding of below/bad.pkl among %+v", r.Verdict.Findings)
+	}
+	poor := limits.Policy{MaxSteps: 1}.Budget(t.Context())
+	defer poor.Close()
+	if err := r.FolderEvidence(poor, files, v); wire.ClassOf(err) != wire.Limit {
+		t.Errorf("one step is enough: %v", err)
+	}
+	if err := r.FolderEvidence(b, nil, v); err == nil {
+		t.Error("no folder has evidence")
+	}
+}
+
 func TestEvidenceIsPaid(t *testing.T) {
 	file := []byte("\x80\x02cos\nsystem\nX\x02\x00\x00\x00id\x85R" + strings.Repeat("0K\x01", 5000) + ".")
 	b := limits.Policy{}.Budget(t.Context())

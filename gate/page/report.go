@@ -39,6 +39,8 @@ type Report struct {
 	Templates []Template      `json:"templates"`
 	Globals   []Global        `json:"globals"`
 	Programs  []Program       `json:"programs,omitempty"` // of the pickles
+	// Files are those of a folder or an archive, as they were judged.
+	Files []File `json:"files,omitempty"`
 	// Config has the numbers and words of config.json, those of text_config with it.
 	Config []Pair `json:"config,omitempty"`
 	// Weights are the quantized weights that several tensors hold.
@@ -103,6 +105,16 @@ type Global struct {
 	Uses   int64  `json:"uses"`
 }
 
+// A File is one of several that were judged together. Its name has the archives that it lies
+// in, as in "outer.zip!inner.json".
+type File struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+	// Kind is a format of models, or says what else the file is; "" if nothing is known of it.
+	Kind  string `json:"kind"`
+	Class string `json:"class"`
+}
+
 // A Tensor is written as a list, because a model has many: its name, the index of its
 // type, its shape, its bytes, its offset, and the index of its file.
 type Tensor struct {
@@ -160,6 +172,9 @@ func New(b *limits.Budget, name string, size int64, m tensor.Model, v *gate.Verd
 	switch {
 	case v != nil:
 		r.judged(v)
+		if err := r.files(b, v.Contents); err != nil {
+			return nil, err
+		}
 	case m != nil:
 		r.Verdict.Readable, r.Verdict.Class = true, wire.OK.String()
 	}
@@ -230,6 +245,25 @@ func (r *Report) judged(v *gate.Verdict) {
 			r.Globals = append(r.Globals, Global{Pickle: wire.Text(p.Name, 256), Name: name, Status: g.Status.String(), Offset: g.Off, Uses: int64(g.Uses)})
 		}
 	}
+}
+
+// files lists what a folder or an archive holds.
+func (r *Report) files(b *limits.Budget, contents []gate.Content) error {
+	if len(contents) == 0 {
+		return nil
+	}
+	if err := b.Items(int64(len(contents))); err != nil {
+		return err
+	}
+	list, err := limits.Make[File](b, len(contents))
+	if err != nil {
+		return err
+	}
+	for i, c := range contents {
+		list[i] = File{wire.Text(c.Name, maxName), c.Size, wire.Text(cmp.Or(c.Format, c.Harmless, c.Unlooked), 256), c.Class.String()}
+	}
+	r.Files = list
+	return nil
 }
 
 // list adds the tensors.

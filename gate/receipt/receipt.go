@@ -117,6 +117,9 @@ func (s *Signer) Sign(v *gate.Verdict, nonce string) ([]byte, error) {
 	if nonce != "" && !IsNonce(nonce) {
 		return nil, wire.ErrUsage.Errorf("%s is not a nonce", wire.Quote(nonce))
 	}
+	if v.OfField() {
+		return nil, wire.ErrUsage.Errorf("a receipt is about a file, and the verdict about the value of a field of a form")
+	}
 	policy, rules, version, err := v.JudgedBy()
 	if err != nil {
 		return nil, err

@@ -1,7 +1,10 @@
 package receipt
 
 import (
+	"crypto/ecdsa"
 	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
@@ -152,6 +155,9 @@ func TestAReceiptAnswersOneQuestion(t *testing.T) {
 			t.Errorf("%s: taken: %+v", name, r)
 		}
 	}
+	if text, err := s.Sign(asked(t, g, gate.Hint{Name: "m.safetensors", Beside: true, Field: true}, model), nonce); err == nil {
+		t.Errorf("a receipt for the value of a field: %s", text)
+	}
 	if r, err := Open(refused, key); err != nil || r.Accepted || r.Class != "forbidden" || r.SHA256 == "" {
 		t.Errorf("what a refusal says: %v, %+v", err, r)
 	}
@@ -212,6 +218,32 @@ func TestKeysThatCannotSignReceiptsAreRefused(t *testing.T) {
 	der, err := x509.MarshalPKCS8PrivateKey(s.key)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := NewSigner(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), time.Minute, nil); wire.ClassOf(err) != wire.Usage {
+		t.Errorf("a signer without a clock: %v", err)
+	}
+	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(other.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewSigner(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), time.Minute, time.Now); wire.ClassOf(err) != wire.Usage {
+		t.Errorf("a key of P-256 signs: %v", err)
+	}
+	if _, err := PublicKey(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})); wire.ClassOf(err) != wire.Usage {
+		t.Errorf("a key of P-256 checks: %v", err)
+	}
+	for _, none := range []*Signer{nil, {}} {
+		if _, err := none.Sign(&gate.Verdict{}, ""); wire.ClassOf(err) != wire.Internal {
+			t.Errorf("no key signs: %v", err)
+		}
 	}
 	for _, window := range []time.Duration{0, -time.Second} {
 		if _, err := NewSigner(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), window, time.Now); err == nil {

@@ -35,7 +35,11 @@ func written(t *testing.T, format, path string) string {
 	}
 	g := gate.Gate{}
 	for _, f := range []struct{ name, data string }{{path, evil}, {"m.safetensors", model}, {"README", "a note\n"}} {
-		v, err := g.Check(b, strings.NewReader(f.data), int64(len(f.data)), gate.Hint{Name: "x", Beside: true})
+		name := "x"
+		if f.name == "README" {
+			name = f.name // a document by its name
+		}
+		v, err := g.Check(b, strings.NewReader(f.data), int64(len(f.data)), gate.Hint{Name: name, Beside: true})
 		if err != nil {
 			t.Fatal(err)
 		}

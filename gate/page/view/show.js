@@ -73,6 +73,7 @@ function show(r, look) {
 function top(state) {
   const { r } = state;
   state.top.replaceChildren(verdict(r), facts(r), el("p", {}, download(r)));
+  if (r.files) state.top.append(fileList(r));
   if (r.programs) state.top.append(programs(r));
   if (r.globals.length) state.top.append(globals(r));
 }
@@ -82,6 +83,7 @@ function judged(verdict) {
   const { r } = current;
   r.verdict = verdict.verdict;
   r.programs = verdict.programs;
+  r.files = verdict.files;
   r.globals = verdict.globals;
   r.format = r.format || verdict.format;
   top(current);
@@ -130,23 +132,88 @@ const say = (message, part) => {
   }
 };
 
-// Takes files that are dropped or chosen. open gets a list of them.
-function takes(lead, note, open, many) {
+// Takes files and folders that are dropped or chosen. open gets a list of one or two sources: a file
+// with its name and size, or a folder with its files, each with its path.
+function takes(lead, note, open) {
   const drop = document.getElementById("drop");
-  const input = el("input", { type: "file", id: "file", hidden: "", multiple: many });
-  const choose = el("button", { type: "button", id: "choose", onclick: () => input.click() }, "Choose a file");
-  drop.append(el("p", {}, "Drop a model file here, or ", choose), el("p", { class: "soft" }, "safetensors, GGUF, PyTorch checkpoints, NPY and NPZ, of any size." + (many ? " Two files are compared." : "")), el("p", { class: "soft" }, note), input);
+  const input = el("input", { type: "file", id: "file", hidden: "", multiple: true });
+  const folder = el("input", { type: "file", id: "folder", hidden: "", webkitdirectory: true });
+  const button = (id, text, of) => el("button", { type: "button", id, onclick: () => of.click() }, text);
+  drop.append(
+    el("p", {}, "Drop a model here, a file or a folder, or ", button("choose", "Choose files", input), " ", button("choose-folder", "Choose a folder", folder)),
+    el("p", { class: "soft" }, "safetensors, GGUF, PyTorch checkpoints, NPY and NPZ, of any size. Two are compared; more files are judged as one folder."),
+    el("p", { class: "soft" }, note), input, folder,
+  );
   drop.hidden = false;
   document.getElementById("lead").textContent = lead;
-  const take = (files) => files.length && open(files);
-  input.addEventListener("change", () => (take([...input.files]), (input.value = "")));
+  const take = (sources) => sources.length && open(sources);
+  input.addEventListener("change", () => (take(together([...input.files].map(asFile))), (input.value = "")));
+  folder.addEventListener("change", () => {
+    const all = [...folder.files];
+    folder.value = "";
+    if (all.length) take([asFolder(all[0].webkitRelativePath.split("/")[0], all.map((f) => [f.webkitRelativePath.split("/").slice(1).join("/"), f]))]);
+  });
   for (const kind of ["dragenter", "dragover"]) addEventListener(kind, (e) => (e.preventDefault(), drop.classList.add("over")));
   addEventListener("dragleave", (e) => e.relatedTarget || drop.classList.remove("over"));
-  addEventListener("drop", (e) => {
+  addEventListener("drop", async (e) => {
     e.preventDefault();
     drop.classList.remove("over");
-    take([...e.dataTransfer.files]);
+    // Items are gone after the first wait.
+    const items = [...e.dataTransfer.items].filter((i) => i.kind === "file");
+    const dropped = items.map((i) => {
+      const entry = i.webkitGetAsEntry();
+      if (!entry || entry.isFile) return asFile(i.getAsFile());
+      return i.getAsFileSystemHandle ? i.getAsFileSystemHandle().then(handled) : listed(entry);
+    });
+    try {
+      take(together(await Promise.all(dropped)));
+    } catch (err) {
+      say("This page could not read what was dropped: " + err.message);
+    }
   });
+}
+
+const asFile = (file) => ({ name: file.name, size: file.size, file });
+const asFolder = (name, files) => ({ name, size: files.reduce((sum, [, f]) => sum + f.size, 0), files });
+
+// Of more than two, one folder: its name says so.
+function together(sources) {
+  if (sources.length < 3) return sources;
+  const below = (s) => (s.file ? [[s.name, s.file]] : s.files.map(([path, f]) => [s.name + "/" + path, f]));
+  return [asFolder(sources.length + " files and folders", sources.flatMap(below))];
+}
+
+const promised = (call) => new Promise((resolve, reject) => call(resolve, reject));
+
+// The folder of a handle: Chromium reads entries of a drop on pages of a server alone.
+async function handled(dir) {
+  const files = [];
+  const walk = async (at, path) => {
+    for await (const [name, h] of at.entries()) {
+      if (h.kind === "directory") await walk(h, path + name + "/");
+      else files.push([path + name, await h.getFile()]);
+    }
+  };
+  await walk(dir, "");
+  return asFolder(dir.name, files);
+}
+
+// The folder of an entry, for browsers without handles.
+async function listed(dir) {
+  const files = [];
+  const walk = async (at, path) => {
+    const reader = at.createReader();
+    for (;;) {
+      const some = await promised((ok, no) => reader.readEntries(ok, no)); // a part of them at a time
+      if (!some.length) return;
+      for (const e of some) {
+        if (!e.isFile) await walk(e, path + e.name + "/");
+        else files.push([path + e.name, await promised((ok, no) => e.file(ok, no))]);
+      }
+    }
+  };
+  await walk(dir, "");
+  return asFolder(dir.name, files);
 }
 
 theme();

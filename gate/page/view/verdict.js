@@ -1,5 +1,5 @@
 // The verdict with its reasons, and what they are about.
-const titles = { safetensors: "safetensors", gguf: "GGUF", pth: "PyTorch checkpoint", npy: "NPY array", npz: "NPZ archive", pickle: "plain pickle", onnx: "ONNX graph", hdf5: "HDF5" };
+const titles = { safetensors: "safetensors", gguf: "GGUF", pth: "PyTorch checkpoint", npy: "NPY array", npz: "NPZ archive", pickle: "plain pickle", onnx: "ONNX graph", hdf5: "HDF5", folder: "folder" };
 
 function verdict(r) {
   const v = r.verdict;
@@ -64,6 +64,14 @@ function facts(r) {
     if (n) fact("Bits a weight", ((8 * r.totals.bytes) / n).toFixed(2));
   }
   return list;
+}
+
+// The files of a folder or an archive: those that are refused first.
+function fileList(r) {
+  const refused = r.files.filter((f) => f.class !== "ok");
+  const rows = [...refused, ...r.files.filter((f) => f.class === "ok")].slice(0, 2000).map((f) => [el("span", { class: f.class === "ok" ? "allowed" : "refusal" }, f.class === "ok" ? "accepted" : f.class), el("span", { class: "mono" }, f.name), titles[f.kind] || f.kind, bytes(f.size)]);
+  const more = r.files.length > 2000 ? el("p", { class: "soft" }, "and " + count(r.files.length - 2000) + " more") : "";
+  return section("Its files", "h-files", el("p", { class: "soft" }, count(r.files.length) + " were judged, " + (refused.length ? count(refused.length) + " refused." : "none refused.")), table(["Verdict", "File", "What it is", "#Size"], rows), more);
 }
 
 function globals(r) {
