@@ -110,3 +110,13 @@ keras.utils.set_random_seed(1)
 model = keras.Sequential([keras.layers.Input((3,)), keras.layers.Dense(2, name="dense")])
 model.save_weights("keras.weights.h5")
 model.save("keras.h5")
+
+# Names that are not ASCII: HDF5 makes groups of the newer form of those that have them, and leaves in the
+# superblock and in the entries where the members were before.
+with h5py.File("names.h5", "w") as f:
+    f["größe/kernel"] = np.arange(6, dtype=np.float32).reshape(2, 3)
+    f["größe/später"] = np.arange(3, dtype=np.float32)
+    f["plain/w"] = np.int8(1)
+
+with h5py.File("root.h5", "w") as f:
+    f.create_dataset("größe", data=np.arange(3, dtype=np.float32))
