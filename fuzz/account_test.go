@@ -257,16 +257,36 @@ func TestNothingIsReadWithoutAnAccount(t *testing.T) {
 	}
 }
 
+// spread gives n of the files, from the first to the last, or all if there are fewer.
+func spread(files []keptFile, n int) []keptFile {
+	if len(files) <= n {
+		return files
+	}
+	var out []keptFile
+	for i := range n {
+		out = append(out, files[i*len(files)/n])
+	}
+	return out
+}
+
 // Sixteen goroutines read, judge and convert files of the corpus on one account of a host,
 // and close what they got once, twice, or before the end of its use; nothing is left.
 func TestSixteenGoroutinesShareOneAccount(t *testing.T) {
 	host := limitstest.Host(t, limits.Policy{MaxSteps: 1 << 40, MaxInflateRatio: 1 << 30, MaxExpandRatio: 1 << 30, Timeout: limits.NoTimeout})
-	var files []keptFile
+	var open, refused []keptFile
 	eachFile(t, func(_ *testing.T, f keptFile) {
-		if len(f.data) <= 16<<10 && len(files) < effort.Of(96, 2000) {
-			files = append(files, f)
+		if len(f.data) > 16<<10 {
+			return
 		}
+		m, err := parser.Decode(limitstest.Open(t, limits.Policy{}), bytes.NewReader(f.data), int64(len(f.data)))
+		if err != nil {
+			refused = append(refused, f)
+			return
+		}
+		m.Close()
+		open = append(open, f)
 	})
+	files := append(spread(open, effort.Of(48, 1000)), spread(refused, effort.Of(48, 1000))...)
 	dir := t.TempDir()
 	var group sync.WaitGroup
 	var opened, judged, written atomic.Int64

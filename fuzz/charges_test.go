@@ -37,8 +37,8 @@ import (
 
 // charging are the packages whose charges are accounted for.
 var charging = append([]string{
-	"vm", "gate", "quant", "parser", "parser/gguf", "parser/npy", "parser/npz", "parser/ollama", "parser/pth", "parser/safetensors", "parser/tensor", "parser/zip",
-	"internal/config", "internal/scheme", "parser/hdf5", "parser/keras", "internal/jinja", "internal/jsontree", "internal/lzma", "parser/onnx", "internal/polyglot", "internal/protobuf", "internal/sidecar",
+	"vm", "gate", "quant", "parser", "parser/ggml", "parser/gguf", "parser/npy", "parser/npz", "parser/ollama", "parser/pth", "parser/safetensors", "parser/tensor", "parser/zip",
+	"internal/config", "internal/scheme", "parser/hdf5", "parser/keras", "internal/jinja", "internal/jsontree", "internal/lzma", "parser/onnx", "parser/tflite", "internal/flatbuffers", "internal/narrow", "internal/torchcode", "internal/polyglot", "internal/protobuf", "internal/sidecar",
 	"internal/strictjson", "internal/unpack", "internal/wire",
 }, schemeFolders()...)
 

@@ -12,6 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/ggml"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/gguf/edit"
 	"github.com/anamnesis-go/anamnesis/parser/keras"
@@ -21,7 +22,9 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/parser/tflite"
 	"github.com/anamnesis-go/anamnesis/parser/zip"
+	"github.com/anamnesis-go/anamnesis/quant/ggml/imatrix"
 	"github.com/anamnesis-go/anamnesis/vm"
 )
 
@@ -42,9 +45,12 @@ type opened interface {
 // Every format that has a decoder. A folder of the corpus that is not here
 // fails a test.
 var formats = []format{
+	{name: "dcp", decode: of(decodeDCP)},
 	{name: "detect", decode: of(parser.Decode)},
+	{name: "ggml", decode: of(ggml.Decode)},
 	{name: "gguf", decode: of(gguf.Decode), target: &ggufTarget},
 	{name: "hdf5", decode: openHDF5},
+	{name: "imatrix", decode: openImportance},
 	{name: "json", decode: openJSON},
 	{name: "keras", decode: of(keras.Decode)},
 	{name: "metadata", decode: openMetadata},
@@ -58,6 +64,7 @@ var formats = []format{
 	{name: "scan", decode: openScanned},
 	{name: "setting", decode: openSetting},
 	{name: "stored", decode: openStored},
+	{name: "tflite", decode: of(tflite.Decode)},
 	{name: "to-gguf", decode: asked(func(b *limits.Budget, m tensor.Model) error { return gguf.Encode(b, io.Discard, m, gguf.Options{}) })},
 	{name: "to-npy", decode: asked(eachAsNPY)},
 	{name: "to-safetensors", decode: asked(func(b *limits.Budget, m tensor.Model) error { return safetensors.Encode(b, io.Discard, m) })},
@@ -146,6 +153,12 @@ func openMetadata(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
 		return nil, err
 	}
 	_, err = gguf.Layout(b, nil, meta, gguf.Options{})
+	return nothing{}, err
+}
+
+// openImportance reads a matrix that says which columns of a weight matter.
+func openImportance(b *limits.Budget, r io.ReaderAt, size int64) (opened, error) {
+	_, err := imatrix.Read(b, r, size)
 	return nothing{}, err
 }
 

@@ -48,9 +48,14 @@ func FuzzGGUF(f *testing.F) {
 	addSeeds(f, "gguf")
 	answersFirst(f, "to-gguf")
 	f.Fuzz(func(t *testing.T, data []byte) {
+		built := ggufFrom(data)
 		ggufTarget.Check(t, data)
-		ggufTarget.Check(t, ggufFrom(data))
+		ggufTarget.Check(t, built)
 		dumpEndsAlike(t, data)
+		if oneOfSixteen(data) {
+			secondGGUFCheck(t, data)
+			secondGGUFCheck(t, built)
+		}
 	})
 }
 

@@ -70,6 +70,7 @@ func FuzzRow(f *testing.F) {
 
 // FuzzImportance reads importance matrices, in GGUF and in the older format.
 func FuzzImportance(f *testing.F) {
+	addSeeds(f, "imatrix")
 	entry := "\x01\x00\x00\x00" + "\x01\x00\x00\x00a" + "\x02\x00\x00\x00" + "\x01\x00\x00\x00" + "\x00\x00\x80\x3f"
 	for _, s := range []string{entry, entry + "\x05\x00\x00\x00\x01\x00\x00\x00d", "\xff\xff\xff\x7f" + entry[4:], entry[:12], "GGUF\x03\x00\x00\x00", ""} {
 		f.Add([]byte(s))

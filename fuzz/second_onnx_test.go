@@ -60,6 +60,9 @@ func secondProto(kind string, p []byte) (*secondMessage, error) {
 		if err != nil {
 			return nil, err
 		}
+		if n := len(p) - len(rest); n > 1 && p[n-1] == 0 {
+			return nil, not("a tag in %d bytes", n)
+		}
 		field, is := key>>3, secondSchema[kind][key>>3]
 		var body []byte
 		switch width := map[uint64]int{1: 8, 5: 4}[key&7]; {
@@ -83,7 +86,7 @@ func secondProto(kind string, p []byte) (*secondMessage, error) {
 			}
 		case key&7 == 2:
 			n, after, err := secondVarint(rest)
-			if err != nil || n > uint64(len(after)) {
+			if err != nil || n > uint64(len(after)) || len(rest)-len(after) > 5 {
 				return nil, not("a field of %d bytes: %v", n, err)
 			}
 			body, p = after[:n], after[n:]

@@ -175,13 +175,14 @@ func secondNumbers(text []byte) (list []*big.Int, err error) {
 	return list, nil
 }
 
-// secondSafetensorsCheck compares both readers if ours takes the file.
+// secondSafetensorsCheck compares both readers.
 func secondSafetensorsCheck(t testing.TB, data []byte) bool {
 	t.Helper()
 	b := fuzz.Ceilings.Budget(t.Context())
 	defer b.Close()
 	f, err := safetensors.Decode(b, bytes.NewReader(data), int64(len(data)))
 	if err != nil {
+		refusedBySecond(t, "safetensors", secondSafetensors, data, err)
 		return false
 	}
 	defer f.Close()

@@ -61,34 +61,50 @@ func secondWide(extra []byte, values ...*uint64) error {
 // secondZip reads an archive as APPNOTE 4.3 describes it: the end record, the directory that it
 // points to, and of each entry there the local header and the data.
 func secondZip(data []byte) ([]string, error) {
-	end := -1
-	for at := len(data) - 22; at >= 0 && end < 0; at-- {
-		if bytes.HasPrefix(data[at:], []byte("PK\x05\x06")) && at+22+int(binary.LittleEndian.Uint16(data[at+20:])) == len(data) {
-			end = at
-		}
-	}
-	if end < 0 {
+	end := bytes.LastIndex(data, []byte("PK\x05\x06"))
+	if end < 0 || end+22 > len(data) || end+22+int(binary.LittleEndian.Uint16(data[end+20:])) != len(data) {
 		return nil, not("no end record")
 	}
-	r := secondRecord{data: data, at: uint64(end) + 8}
+	r := secondRecord{data: data, at: uint64(end) + 4}
+	disk, disk2 := r.u16(), r.u16()
+	after := uint64(end) // where the directory has to end
 	here, entries, length, offset := r.u16(), r.u16(), r.u32(), r.u32()
 	if at := end - 20; at >= 0 && bytes.HasPrefix(data[at:], []byte("PK\x06\x07")) {
-		wide := secondRecord{data: data, at: uint64(at) + 8}
+		wide := secondRecord{data: data, at: uint64(at) + 4}
+		if disk := wide.u32(); disk != 0 || binary.LittleEndian.Uint32(data[at+16:]) != 1 {
+			return nil, not("an archive of several disks")
+		}
 		wide.at = wide.u64()
+		after = wide.at
 		if string(wide.take(4)) != "PK\x06\x06" {
 			return nil, not("no ZIP64 end record where its locator says")
 		}
-		wide.take(8 + 2 + 2 + 4 + 4)
-		here, entries, length, offset = wide.u64(), wide.u64(), wide.u64(), wide.u64()
+		if rest := wide.u64(); after+12+rest != uint64(at) {
+			return nil, not("a ZIP64 end record of %d bytes at %d before its locator at %d", rest, after, at)
+		}
+		wide.take(2 + 2)
+		for _, v := range []struct {
+			short     *uint64
+			full, max uint64
+		}{
+			{&disk, wide.u32(), 0xffff}, {&disk2, wide.u32(), 0xffff}, {&here, wide.u64(), 0xffff}, {&entries, wide.u64(), 0xffff},
+			{&length, wide.u64(), 0xffffffff}, {&offset, wide.u64(), 0xffffffff},
+		} {
+			if *v.short != v.full && *v.short != v.max {
+				return nil, not("%d in the end record, and %d in that of ZIP64", *v.short, v.full)
+			}
+			*v.short = v.full
+		}
 		if wide.bad {
 			return nil, not("a ZIP64 end record that is cut off")
 		}
 	}
-	if here != entries {
-		return nil, not("%d of %d entries are here", here, entries)
+	if here != entries || disk != 0 || disk2 != 0 {
+		return nil, not("%d of %d entries are here, on the disks %d and %d", here, entries, disk, disk2)
 	}
 	r = secondRecord{data: data, at: offset}
 	var lines []string
+	ends := map[uint64][]uint64{} // of the members, by where they begin
 	for range entries {
 		if string(r.take(4)) != "PK\x01\x02" {
 			return nil, not("no entry at %d", r.at)
@@ -98,34 +114,54 @@ func secondZip(data []byte) ([]string, error) {
 		r.take(4)
 		sum, comp, size := r.u32(), r.u32(), r.u32()
 		nameLen, extraLen, commentLen := r.u16(), r.u16(), r.u16()
-		r.take(2 + 2 + 4)
+		disk3 := r.u16()
+		r.take(2 + 4)
 		local := r.u32()
 		name, extra := r.take(nameLen), r.take(extraLen)
 		r.take(commentLen)
-		if r.bad {
-			return nil, not("an entry that is cut off")
+		if r.bad || disk3 != 0 && disk3 != 0xffff {
+			return nil, not("an entry that is cut off, or on disk %d", disk3)
 		}
 		if err := secondWide(extra, &size, &comp, &local); err != nil {
 			return nil, err
 		}
-		line, err := secondMemberOf(data, string(name), flags, method, sum, comp, size, local)
+		line, after, err := secondMemberOf(data, string(name), flags, method, sum, comp, size, local)
 		if err != nil {
 			return nil, err
 		}
+		if ends[local] != nil {
+			return nil, not("two members at %d", local)
+		}
+		ends[local] = after
 		lines = append(lines, line)
 	}
-	if r.bad || r.at != offset+length {
-		return nil, not("the directory has %d bytes, and its entries end at %d", length, r.at-offset)
+	if r.bad || r.at != offset+length || r.at != after {
+		return nil, not("the directory has %d bytes, its entries end at %d, the next record is at %d", length, r.at, after)
+	}
+	// The members tile the file up to the directory, in any order.
+	for at := []uint64{0}; !slices.Contains(at, offset); {
+		var next []uint64
+		for _, begin := range at {
+			next = append(next, ends[begin]...)
+			delete(ends, begin)
+		}
+		if at = next; len(at) == 0 {
+			return nil, not("a gap before the directory at %d", offset)
+		}
+	}
+	if len(ends) > 0 {
+		return nil, not("%d members overlap with others", len(ends))
 	}
 	slices.Sort(lines)
 	return lines, nil
 }
 
-// secondMemberOf reads a member from its local header on.
-func secondMemberOf(data []byte, name string, flags, method, sum, comp, size, local uint64) (string, error) {
+// secondMemberOf reads a member from its local header on, and returns where it may end: a data
+// descriptor has sizes of 4 or of 8 bytes.
+func secondMemberOf(data []byte, name string, flags, method, sum, comp, size, local uint64) (line string, ends []uint64, err error) {
 	l := secondRecord{data: data, at: local}
 	if string(l.take(4)) != "PK\x03\x04" {
-		return "", not("no local header of %q", name)
+		return "", nil, not("no local header of %q", name)
 	}
 	l.take(2)
 	flags2, method2 := l.u16(), l.u16()
@@ -134,43 +170,67 @@ func secondMemberOf(data []byte, name string, flags, method, sum, comp, size, lo
 	nameLen, extraLen := l.u16(), l.u16()
 	name2, extra := string(l.take(nameLen)), l.take(extraLen)
 	if err := secondWide(extra, &size2, &comp2); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if name2 != name || method2 != method || flags2 != flags || flags&1 != 0 {
-		return "", not("the local header of %q disagrees", name)
+		return "", nil, not("the local header of %q disagrees", name)
+	}
+	if flags&8 != 0 && (sum2 != 0 && sum2 != sum || comp2 != 0 && comp2 != comp || size2 != 0 && size2 != size) {
+		return "", nil, not("the local header of %q has other sizes than its descriptor", name)
 	}
 	if flags&8 == 0 && (sum2 != sum || comp2 != comp || size2 != size) {
-		return "", not("the local header of %q has other sizes", name)
+		return "", nil, not("the local header of %q has other sizes", name)
 	}
 	at := l.at
 	body := l.take(comp)
 	if l.bad {
-		return "", not("the data of %q is cut off", name)
+		return "", nil, not("the data of %q is cut off", name)
+	}
+	ends = []uint64{l.at}
+	if flags&8 != 0 {
+		ends = nil
+		for _, wide := range []bool{false, true} {
+			d := secondRecord{data: data, at: l.at}
+			signed, sum3 := string(d.take(4)) == "PK\x07\x08", d.u32()
+			read := d.u32
+			if wide {
+				read = d.u64
+			}
+			if comp3, size3 := read(), read(); signed && !d.bad && sum3 == sum && comp3 == comp && size3 == size {
+				ends = append(ends, d.at)
+			}
+		}
+		if ends == nil {
+			return "", nil, not("no descriptor of %q", name)
+		}
 	}
 	content := body
 	switch method {
 	case 0:
 	case 8:
-		var err error
 		if content, err = io.ReadAll(flate.NewReader(bytes.NewReader(body))); err != nil {
-			return "", not("%q: %v", name, err)
+			return "", nil, not("%q: %v", name, err)
 		}
 	default:
-		return "", not("method %d", method)
+		return "", nil, not("method %d", method)
 	}
 	if uint64(len(content)) != size || uint64(crc32.ChecksumIEEE(content)) != sum {
-		return "", not("%q has %d bytes and sum %08x", name, len(content), crc32.ChecksumIEEE(content))
+		return "", nil, not("%q has %d bytes and sum %08x", name, len(content), crc32.ChecksumIEEE(content))
 	}
-	return fmt.Sprintf("%q method %d at %d, data at %d, %d bytes, %08x, inflated %d", name, method, local, at, comp, sum, size), nil
+	return fmt.Sprintf("%q method %d at %d, data at %d, %d bytes, %08x, inflated %d", name, method, local, at, comp, sum, size), ends, nil
 }
 
-// secondZipCheck compares both readers if ours takes the archive and all its members.
+// secondZipCheck compares both readers about an archive and all its members.
 func secondZipCheck(t testing.TB, data []byte) bool {
 	t.Helper()
 	b := fuzz.Ceilings.Budget(t.Context())
 	defer b.Close()
 	a, err := zip.Decode(b, bytes.NewReader(data), int64(len(data)), zip.Options{})
-	if err != nil || a.Verify(b) != nil {
+	if err == nil {
+		err = a.Verify(b)
+	}
+	if err != nil {
+		refusedBySecond(t, "zip", secondZip, data, err)
 		return false
 	}
 	var lines []string

@@ -15,7 +15,9 @@ FuzzBack
 FuzzBaseline
 FuzzBzip2
 FuzzClamd
+FuzzDCP
 FuzzEncode
+FuzzGGML
 FuzzGGUF
 FuzzImportance
 FuzzIndex
@@ -36,8 +38,10 @@ FuzzSPM
 FuzzSafetensors
 FuzzScan
 FuzzStrictJSON
+FuzzTFLite
 FuzzTensorsOnly
 FuzzTokenizer
+FuzzTorchCode
 FuzzUpload
 FuzzWrap
 FuzzZip
