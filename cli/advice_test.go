@@ -188,7 +188,7 @@ func TestAnOptionIsAFlagWhereItIsPrinted(t *testing.T) {
 	flags := flagsByCommand()
 	for o, printed := range map[wire.Option][]string{
 		wire.OptionScheme: reads, wire.OptionGPTQZeros: reads, wire.OptionBlock: reads, wire.OptionFoldPreQuant: reads, wire.OptionIgnoreUnknown: reads, wire.OptionAs: reads,
-		wire.OptionTarget: quantizes, wire.OptionKeep: writes, wire.OptionForce: writes, wire.OptionMeta: quantizes, wire.OptionRawNames: quantizes, wire.OptionInclude: quantizes, wire.OptionExclude: quantizes, wire.OptionAsIs: {"convert"}, wire.OptionResume: {"dequantize", "quantize", "convert", "merge", "merge-lora", "split", "join"},
+		wire.OptionTarget: quantizes, wire.OptionKeep: writes, wire.OptionForce: writes, wire.OptionMeta: quantizes, wire.OptionRawNames: quantizes, wire.OptionTargetModel: quantizes, wire.OptionInclude: quantizes, wire.OptionExclude: quantizes, wire.OptionAsIs: {"convert"}, wire.OptionResume: {"dequantize", "quantize", "convert", "merge", "merge-lora", "split", "join"},
 	} {
 		for _, command := range printed {
 			for _, wrong := range optionAdvice(fault.OptionFlags[o], command, flags) {

@@ -130,7 +130,9 @@ func (x *terminal) ends(code int) {
 
 func TestViewInATerminal(t *testing.T) {
 	x := inTerminal(t, 100, 30, workplace(t), nil, "view", "model.safetensors")
-	x.until("Tensors 24", "position_ids", "1/24")
+	x.until("Tensors 24", "Module", "1/4")
+	x.press("tg")
+	x.until("position_ids", "1/24")
 	x.press("\x1b[B\x1b[B\r")
 	x.until("layers.0.attn.out_proj.bias", "Shape:       [16]", "First numbers", "mean:")
 	x.press("\x1b")
@@ -184,7 +186,7 @@ func TestViewWithoutColours(t *testing.T) {
 	write(t, filepath.Join(dir, "evil.pkl"), runsCode)
 	for env, coloured := range map[string]bool{"NO_COLOR=1": false, "NO_COLOR=": true} {
 		x := inTerminal(t, 100, 24, dir, []string{env}, "view", "evil.pkl")
-		x.until("A scan refuses it", "pickle.call")
+		x.until("A scan refuses it", "is dangerous: called")
 		if got := strings.Contains(x.printed(), "\x1b[31m"); got != coloured {
 			t.Errorf("%s: coloured %v: %q", env, got, x.printed())
 		}

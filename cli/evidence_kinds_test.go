@@ -73,7 +73,7 @@ func ofEachKind(t *testing.T) map[string][2]string {
 		"trainer-state": {"trainer_state.json", "{}"}, "modules": {"modules.json", "[]"}, "html": {"x.html", "<html></html>\n"}, "xml": {"x.xml", "<a/>\n"},
 		"git-lfs": {"x.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat("0", 64) + "\nsize 1\n"}, "joblib": {"x.joblib", "\x80\x04]\x94."},
 		"nemo": {"x.nemo", tarred.String()}, "mar": {"x.mar", zipped.String()}, "skops": {"x.skops", zipped.String()}, "keras": {"x.keras", zipped.String()},
-		"index": {"x.safetensors.index.json", `{"weight_map":{"w":"w.safetensors"}}`},
+		"dcp": {"__0_0.distcp", "part"}, "index": {"x.safetensors.index.json", `{"weight_map":{"w":"w.safetensors"}}`},
 		"empty": {"__init__", ""}, "json": {"x.json", "{}"}, "text": {"x.txt", "a text\n"},
 		"png": {"x.png", media("image.png")}, "jpeg": {"x.jpg", media("image.jpg")}, "gif": {"x.gif", media("image.gif")},
 		"webp": {"x.webp", media("image.webp")}, "wav": {"x.wav", media("sound.wav")}, "avi": {"x.avi", media("film.avi")},
@@ -84,7 +84,7 @@ func ofEachKind(t *testing.T) map[string][2]string {
 		"sentencepiece": {"spiece.model", strings.Repeat("\n\x0c\n\x03<s>\x15\x00\x00\x00\x00\x18\x03", 3)},
 		"git":           {"index", index + string(sum[:])}, "git-object": {"object", "blob 3\x00abc"},
 	}
-	for _, kind := range []string{"gguf", "npy", "npz", "pth", "safetensors", "onnx", "hdf5"} {
+	for _, kind := range []string{"ggml", "gguf", "npy", "npz", "pth", "safetensors", "onnx", "hdf5", "tflite"} {
 		var best *corpus.Seed
 		for _, s := range corpus.Valid(kind) {
 			if (s.Recipe == nil || s.Recipe.Policy == nil) && (best == nil || len(s.Data) < len(best.Data)) {
@@ -160,8 +160,9 @@ func TestChangesOfEveryKindOfFileInvalidateAStatement(t *testing.T) {
 			}
 		}
 	}
-	// A pointer to a missing file is not a model, so its folder gets no statement.
-	if refused = slices.Compact(refused); !slices.Equal(refused, []string{"git-lfs"}) {
+	// A pointer to a missing file, or a part without what it is a part of, is not a model, so its folder gets
+	// no statement.
+	if refused = slices.Compact(refused); !slices.Equal(refused, []string{"dcp", "git-lfs"}) {
 		t.Errorf("not attested: %q", refused)
 	}
 	t.Logf("%d changes of files of %d kinds", count, len(kinds))

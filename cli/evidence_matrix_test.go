@@ -235,9 +235,9 @@ func TestAHubsCloneIsAttested(t *testing.T) {
 	sum := sha1.Sum([]byte(index))
 	layFiles(t, root, map[string]string{
 		".git/index": index + string(sum[:]), ".git/objects/ab/" + strings.Repeat("c", 38): "\x78\x01\x4b\xca\xc9\x4f\x52\x30\x34\x67\xa8\x56\xca\xc8\x4c\x49\x49\xcd\x8b\x2f\xce\xac\x4a\x55\xb2\xb2\xa8\x05\x00\x6a\x07\x08\x5c",
-		"model.safetensors": tensorOf("w", 1), "settings.json": `{"a":"<![CDATA[ ${x}_y","b":"x\\\n"}`, ".git/config": "[core]\n", ".git/HEAD": "ref\n", ".gitattributes": "*.bin filter=lfs\n", ".gitignore": "*.tmp\n",
+		"model.safetensors": tensorOf("w", 1), "settings.json": `{"a":"![CDATA[ ${x}_y","b":"x\\\n"}`, ".git/config": "[core]\n", ".git/HEAD": "ref\n", ".gitattributes": "*.bin filter=lfs\n", ".gitignore": "*.tmp\n",
 		"README.md": "---\nlicense: mit\n---\n# A model\n\n    pip install \\\n      x\n<!-- a comment -->see ${HOME}${X}\n", "net.prototxt": "name: \"\"\ninput: \"a\"\ninput: \"b\"\n", "run.sh": "a \\\n b\n", "a.py": "x = 'a' \\\n 'b'\n",
-		"train.yaml": "dir: ${root}/out\nname: ${model}_v2-${size}\nx: model-${size}\nmore: |\n  a\n  b\n", "net.xml": "<?xml version=\"1.0\"?>\n<!-- a net -->\n<net>\n  <!-- x -->\n  <a b=\"c\"/>\n</net>\n",
+		"train.yaml": "dir: ${root}/out\nname: ${model}_v2-${size}\nx: model-${size}\nmore: |\n  a\n  b\n", "net.svg": "<?xml version=\"1.0\"?>\n<!-- a net -->\n<svg>\n  <!-- x -->\n  <a b=\"c\"/>\n</svg>\n",
 	})
 	if ok, r := bench.attest(t, root); !ok {
 		t.Fatalf("not attested: %d %s", r.code, r.err)
@@ -268,7 +268,7 @@ func TestNamesThatStayInTheFolderAreAttested(t *testing.T) {
 	away := filepath.Join(filepath.Dir(root), "home/model")
 	layFiles(t, root, map[string]string{
 		"model.safetensors": tensorOf("w", 1), "adapter_config.json": fmt.Sprintf(`{"base_model_name_or_path":%q}`, away), "sub/settings.json": `{"a":"../model.safetensors","b":"."}`,
-		"config.json": fmt.Sprintf(`{"_name_or_path":%q,"sep":"/"}`, root), "encoder.json": `{"..":1,"../":2}`, "README.md": "---\nlicense: mit\n---\nsee ../x\n", "notes.txt": "../x\n",
+		"config.json": fmt.Sprintf(`{"_name_or_path":%q,"sep":"/"}`, root), "encoder.json": `{"..":1,"../":2}`, "README.md": "---\nlicense: mit\n---\nsee ../x\n", "NOTICE": "../x\n",
 	})
 	if ok, r := bench.attest(t, root); !ok {
 		t.Fatalf("not attested: %d %s", r.code, r.err)

@@ -97,7 +97,7 @@ func TestNothingIsWrittenOfBadInput(t *testing.T) {
 		{"a type that the file cannot hold", "--to q8_0 --tensor-type *=f8_e4m3", model, 5, []string{"F8_E4M3"}},
 		{"a type that no tensor has", "--to q8_0 --tensor-type *=q77", model, 2, []string{"q77"}},
 		{"a mix of a folder's library", "--to fp8 --pure", folder, 2, []string{"--pure"}},
-		{"blocks of ggml for a file that is not a GGUF", "--to q4_k_m", file("alone.safetensors", build(`"a.weight":{"dtype":"F32","shape":[1,32],"data_offsets":[0,128]}`)+strings.Repeat("\x00", 128)), 5, []string{"only a GGUF model has"}},
+		{"blocks of ggml for a file that is not a GGUF", "--to q4_k_m", file("alone.safetensors", build(`"a.weight":{"dtype":"F32","shape":[1,32],"data_offsets":[0,128]}`)+strings.Repeat("\x00", 128)), 5, []string{"give a GGUF file"}},
 		{"NaN among the weights", "--to q8_0", file("wild.gguf", wild), 5, []string{"blk.0.ffn_down.weight", "NaN", "--nan"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -30,7 +30,52 @@ func (p *docPage) table(heads []string, rows [][]string) {
 	}
 }
 
-func quoted(s string) string { return "`" + s + "`" }
+func quoted(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}
+
+// readOf says what is read of the formats that are more than a list of tensors.
+var readOf = []struct {
+	format string
+	facts  []string
+}{
+	{"ONNX", []string{
+		"**Read**: the initializers of the graph, dense and sparse, and those of its branches, loops and functions. Data may be raw, in the fields of its type, or in other files of the model's folder.",
+		"**Names**: an initializer keeps its own. Inside a branch, the name begins with the way to it: `q/then_branch/w` is the initializer `w` in the branch of the operator that computes `q`. " +
+			"A constant of an operator `Constant` has the name of its output. Any other tensor of an attribute has the names of the output and the attribute, as in `f/value`.",
+		"**Small integers**: INT4, UINT4, INT2 and UINT2 become I8 and U8, one number in each byte, as `numpy_helper.to_array` returns them.",
+		"**Only listed**: strings, and the types of six bits.",
+		"**Quantized**: `amn dequantize` decodes the codes of `DequantizeLinear`, `MatMulNBits` and `GatherBlockQuantized`, bit for bit as ONNX Runtime. If another operator reads the codes, such as `MatMulInteger`, the model is refused, and the message names the operator.",
+	}},
+	{"HDF5", []string{
+		"**Read**: every dataset of numbers: superblocks 0 to 3, groups in both forms, data that is contiguous, compact or chunked (gzip, shuffle, fletcher32, LZF). A user block, such as MATLAB's, may precede the file.",
+		"**Names**: the path that h5py gives, such as `layers/dense/vars/0`. A dataset with several names is listed under each.",
+		"**Types**: booleans and complex numbers are those of h5py; bfloat16 is that of Keras.",
+		"**Only listed**: texts, references, compound types and lists. Soft links and the filters of plugins are refused by name.",
+	}},
+	{"Keras", []string{
+		"**Read**: the weights in `model.weights.h5` of an archive that Keras 3 saves, as those of an HDF5 file.",
+		"**Judged**: `amn scan` judges every member. A class of the configuration that does not belong to Keras is refused.",
+	}},
+	{"TensorFlow Lite", []string{
+		"**Read**: the tensors that have data.",
+		"**Names**: their own. In a graph other than the first, the name of the graph precedes them, as in `loop_body/w`. A name that appears again gets the number of its tensor, as in `w#7`. The scales and zero points of codes follow as `w/scale` and `w/zero_point`.",
+		"**Small integers**: INT4, UINT4 and INT2 become I8 and U8, one number in each byte.",
+		"**Only listed**: texts and sparse tensors.",
+		"**Quantized**: `amn dequantize` decodes the codes, bit for bit as the reference kernel of LiteRT's DEQUANTIZE.",
+		"**Judged**: `amn scan` refuses an operator that is not LiteRT's own, and names it.",
+	}},
+	{"GGML of whisper.cpp", []string{
+		"**Read**: the tensors that whisper.cpp loads (`ggml-*.bin`), under the names of OpenAI's checkpoint, with all block types of ggml. Files of llama.cpp from before GGUF are refused by name.",
+	}},
+	{"TorchScript", []string{
+		"**Read**, of a program that `torch.jit.save` wrote: parameters, buffers and the constants of the code, under torch's names. Nothing is run.",
+		"**Judged**: `amn scan` reads the code. Every program is refused: operators that only compute by torch's own registry still read and write where a tensor tells them to (`pth.script-runs`, which a host that runs programs where nothing can be lost may lower). Named besides is an operator that prints, reads or writes a file, starts a thread, sets a state of the library or belongs to another library, a class of a library, and code that runs when a model is loaded (`__setstate__`).",
+	}},
+}
 
 // The page of formats and schemes is the tables that the program reads files with.
 func TestThePageOfFormats(t *testing.T) {
@@ -46,20 +91,16 @@ func TestThePageOfFormats(t *testing.T) {
 	}
 	p.table([]string{"name", "format", "usual names"}, rows)
 
-	p.text("Read too are the tensors of programs that carry their weights. Their names are those of the library; `amn scan` says what of the program could run.")
+	p.text("A model in one of these formats is a program that carries its weights. `amn` reads the tensors, under the names that the library gives them. `amn scan` says what of the program could run.")
 	rows = nil
 	for _, f := range parser.Graphs() {
 		rows = append(rows, []string{quoted(f.Name), f.Title, quoted(strings.Join(f.Extensions, " "))})
 	}
 	p.table([]string{"name", "format", "usual names"}, rows)
-	p.text("Of an ONNX model, `amn` reads the initializers, dense and sparse, of its graph under their names, and those of branches, loops and functions under the way that leads to them: `q/then_branch/w` is the initializer `w` in the branch of the operator that computes `q`. " +
-		"A constant of an operator `Constant` has the name of its output; any other tensor of an attribute has the output's and the attribute's, as in `f/value`. Data may be raw, in the fields of its type, or in other files of the model's folder. " +
-		"INT4, UINT4, INT2 and UINT2 are read as I8 and U8, one number a byte, as `numpy_helper.to_array` gives them. Strings and the types of six bits are listed only. " +
-		"`amn dequantize` makes numbers of the codes of `DequantizeLinear`, `MatMulNBits` and `GatherBlockQuantized`, bit for bit as ONNX Runtime; codes that another operator reads, such as `MatMulInteger`, are refused by its name.")
-	p.text("Of an HDF5 file, `amn` reads every dataset of numbers under the path that h5py gives it, such as `layers/dense/vars/0`: superblocks 0 to 3, groups in both forms, contiguous, compact and chunked data (gzip, shuffle, fletcher32, LZF), with a block of the user or MATLAB's before the file. A dataset with several names is listed under each. Booleans and complex numbers are those of h5py, and bfloat16 is that of Keras. Texts, references, compound types and lists are listed only; soft links and filters of plugins are refused by name.")
-	p.text("Of an archive that Keras 3 saves, `amn` reads the weights in `model.weights.h5`, as those of an HDF5 file. `amn scan` judges every member: a class of the configuration that is not Keras' own is refused.")
-
-	p.text("Of a TorchScript program (`torch.jit.save`), `--tensors-only` reads parameters, buffers and the constants of the code under torch's names; the code is not read, and not run. `amn scan` refuses every archive with code.")
+	for _, f := range readOf {
+		p.text("### " + f.format)
+		p.text("- " + strings.Join(f.facts, "\n- "))
+	}
 
 	p.text("## Quantized weights that are decoded")
 	p.text("Each scheme decodes to exactly the bits that the named library computes. The tests compare it with files that the library wrote; see [how it was checked](quantize.md#how-it-was-checked).")

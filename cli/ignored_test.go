@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,6 +59,7 @@ var probes = map[string][]probe{
 	"scheme":               {{"awq", "fp8 fp8.safetensors", ""}},
 	"select":               {{"model", "llama llama.safetensors", ""}, {"blk", "llama.gguf", ""}},
 	"strip-prefix":         {{"model.", "llama llama.safetensors", ""}, {"blk.", "llama.gguf", ""}},
+	"target-model":         {{"llama", "draft", ""}},
 	"tensor":               {{"*.q_proj.*", "llama llama.safetensors", ""}, {"*attn_q.*", "llama.gguf", ""}, {"*.q_proj.*", "fp8", ""}},
 	"tensor-type":          {{"*attn_q.*=q8_0", "llama llama.gguf", ""}, {"*attn_q.*=q8_0", "llama llama.gguf", "--quant=q4_0"}},
 	"tensors-only":         {{"", "whole.pt", ""}},
@@ -69,6 +71,37 @@ var probes = map[string][]probe{
 // noProbe are flags that choose the target, that measure, or that only allow or refuse.
 var noProbe = []string{"to", "report", "compare", "fail-on-overflow"}
 
+// llamaSizes are members of the configurations of both models below.
+const llamaSizes = `"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 64, "max_position_embeddings": 64, "vocab_size": 3,
+	"bos_token_id": 1, "eos_token_id": 2, "tie_word_embeddings": false, "dtype": "bfloat16", "rope_theta": 10000.0, "hidden_act": "silu"`
+
+// llamaLayer are the matrices of a layer.
+func llamaLayer(at string) map[string][2]int {
+	return map[string][2]int{at + "input_layernorm": {128}, at + "post_attention_layernorm": {128},
+		at + "self_attn.q_proj": {128, 128}, at + "self_attn.k_proj": {128, 128}, at + "self_attn.v_proj": {128, 128}, at + "self_attn.o_proj": {128, 128},
+		at + "mlp.gate_proj": {256, 128}, at + "mlp.up_proj": {256, 128}, at + "mlp.down_proj": {128, 256}}
+}
+
+// spokenLlama is a model of one layer that is converted to GGUF.
+func spokenLlama(t *testing.T, epsilon string) string {
+	t.Helper()
+	// A vocabulary of sentencepiece: an unknown, a beginning and an end.
+	const pieces = "\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02" + "\n\x0c\n\x03<s>\x15\x00\x00\x00\x00\x18\x03" + "\n\x0d\n\x04</s>\x15\x00\x00\x00\x00\x18\x03" + "\x12\x02\x18\x02"
+	shapes := llamaLayer("model.layers.0.")
+	maps.Copy(shapes, map[string][2]int{"model.embed_tokens": {3, 128}, "lm_head": {3, 128}, "model.norm": {128}})
+	dir := matricesIn(t, `{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "auto_map": {"AutoModel": "modeling_llama.Model"}, `+llamaSizes+`, "rms_norm_eps": `+epsilon+`}`, shapes)
+	write(t, filepath.Join(dir, "tokenizer.model"), pieces)
+	return dir
+}
+
+// draftOfLlama drafts for spokenLlama: it has no vocabulary of its own.
+func draftOfLlama(t *testing.T) string {
+	t.Helper()
+	shapes := llamaLayer("layers.0.")
+	maps.Copy(shapes, map[string][2]int{"norm": {128}, "hidden_norm": {128}, "fc": {128, 128}, "layers.0.self_attn.q_norm": {64}, "layers.0.self_attn.k_norm": {64}})
+	return matricesIn(t, `{"model_type": "qwen3", "architectures": ["DFlashDraftModel"], "block_size": 4, "dflash_config": {"target_layer_ids": [0], "mask_token_id": 2}, `+llamaSizes+`, "rms_norm_eps": 1e-06}`, shapes)
+}
+
 // ignorable makes the models of probes.
 func ignorable(t *testing.T, data string) {
 	t.Helper()
@@ -78,21 +111,11 @@ func ignorable(t *testing.T, data string) {
 			t.Fatalf("%v: exit %d: %s", args, r.code, r.err)
 		}
 	}
-	config := func(more string) string {
-		return `{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "auto_map": {"AutoModel": "modeling_llama.Model"}, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 1,
-			"num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 64, "max_position_embeddings": 64, "vocab_size": 3, "bos_token_id": 1, "eos_token_id": 2, "tie_word_embeddings": false, "dtype": "bfloat16"` + more + `, "rope_theta": 10000.0, "hidden_act": "silu"}`
-	}
-	// A vocabulary of sentencepiece: an unknown, a beginning and an end.
-	const pieces = "\n\x0e\n\x05<unk>\x15\x00\x00\x00\x00\x18\x02" + "\n\x0c\n\x03<s>\x15\x00\x00\x00\x00\x18\x03" + "\n\x0d\n\x04</s>\x15\x00\x00\x00\x00\x18\x03" + "\x12\x02\x18\x02"
-	at := "model.layers.0."
-	shapes := map[string][2]int{"model.embed_tokens": {3, 128}, "lm_head": {3, 128}, "model.norm": {128}, at + "input_layernorm": {128}, at + "post_attention_layernorm": {128},
-		at + "self_attn.q_proj": {128, 128}, at + "self_attn.k_proj": {128, 128}, at + "self_attn.v_proj": {128, 128}, at + "self_attn.o_proj": {128, 128},
-		at + "mlp.gate_proj": {256, 128}, at + "mlp.up_proj": {256, 128}, at + "mlp.down_proj": {128, 256}}
-	for name, more := range map[string]string{"llama": `, "rms_norm_eps": 1e-06`, "other": `, "rms_norm_eps": 1e-05`} {
-		copyTree(t, name, matricesIn(t, config(more), shapes))
-		write(t, filepath.Join(name, "tokenizer.model"), pieces)
+	for name, epsilon := range map[string]string{"llama": "1e-06", "other": "1e-05"} {
+		copyTree(t, name, spokenLlama(t, epsilon))
 		write(t, filepath.Join(name, "modeling_llama.py"), "class Model: pass\n")
 	}
+	copyTree(t, "draft", draftOfLlama(t))
 	copyFile(t, "llama.safetensors", "llama/model.safetensors")
 	must("convert", "--to", "gguf", "-o", "llama.gguf", "llama")
 	must("convert", "--to", "gguf", "--quant", "q8_0", "-o", "q8.gguf", "llama")

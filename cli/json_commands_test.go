@@ -13,7 +13,7 @@ import (
 var speaksJSON = map[string]struct{ args, schema string }{
 	"inspect":        {"inspect @/model.safetensors @/checkpoint.pt nothing.gguf", "inspect"},
 	"parse":          {"parse @/weights.npz", "parse"},
-	"scan":           {"scan @/checkpoint.pt", "scan"},
+	"scan":           {"scan --unread --all @/checkpoint.pt", "scan"},
 	"diff":           {"diff @/model.safetensors @/sharded", "diff"},
 	"hash":           {"hash @/tiny.gguf", "digest"},
 	"stats":          {"stats @/weights.npz", "stats"},

@@ -35,6 +35,40 @@ func TestStatesOfAnOptimizerAreNotWeights(t *testing.T) {
 	}
 }
 
+// A distributed checkpoint is one model, and the state of its optimizer is not taken for weights unless
+// it is asked for.
+func TestADistributedCheckpointIsAModel(t *testing.T) {
+	dir := t.TempDir()
+	folder, out := filepath.Join(dir, "checkpoint"), filepath.Join(dir, "out.safetensors")
+	z, err := zip.OpenReader("../corpus/valid/dcp/plain.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	if err := os.CopyFS(folder, z); err != nil {
+		t.Fatal(err)
+	}
+	if r := amn(t, nil, "convert", "--to", "safetensors", "-o", out, folder); r.code != 2 || !strings.Contains(r.err, "holds the state of an optimizer") {
+		t.Errorf("exit %d, %s", r.code, r.err)
+	}
+	for want, args := range map[string][]string{"Tensors:     4\n": {"--select", "model"}, "Tensors:     31\n": {"--keep", "*"}} {
+		if r := amn(t, nil, append([]string{"convert", "--force", "--to", "safetensors", "-o", out, folder}, args...)...); r.code != 0 {
+			t.Fatalf("%v: exit %d, %s", args, r.code, r.err)
+		}
+		if r := amn(t, nil, "inspect", out); !strings.Contains(r.out, want) {
+			t.Errorf("%v: %s", args, r.out)
+		}
+	}
+	for _, args := range [][]string{{"inspect"}, {"parse"}, {"hash"}, {"stats"}, {"scan"}, {"diff", "--values", folder}} {
+		if r := amn(t, nil, append(args, folder)...); r.code != 0 {
+			t.Errorf("%v: exit %d, %s%s", args, r.code, r.out, r.err)
+		}
+	}
+	if r := amn(t, nil, "inspect", filepath.Join(folder, "__0_0.distcp")); r.code != 5 || !strings.Contains(r.err, "open its folder") {
+		t.Errorf("a part alone: exit %d, %s", r.code, r.err)
+	}
+}
+
 // The tensors that torch finds in a checkpoint with code are written without running the code.
 // testdata/pth/tensors_only.py made the files.
 func TestTensorsAreTakenOutOfAnyCheckpoint(t *testing.T) {
@@ -173,30 +207,6 @@ func TestTensorsOfEachFormatAreRenamed(t *testing.T) {
 		if err := os.RemoveAll("out"); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// Each command of the page does what it says.
-func TestTheCommandsOfTheCheckpointsPageRun(t *testing.T) {
-	page := load(t, "../docs/checkpoints.md")
-	t.Chdir(workplace(t))
-	n := 0
-	for line := range strings.Lines(page) {
-		command, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "    ")
-		if !ok {
-			continue
-		}
-		n++
-		if strings.HasPrefix(command, "amn convert") { // some have the output of one before
-			command += " --force"
-		}
-		s := &transcript{t: t}
-		if out := s.run(command); s.last != 0 {
-			t.Errorf("%s: exit %d\n%s", command, s.last, out)
-		}
-	}
-	if n < 8 {
-		t.Errorf("only %d commands", n)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -240,5 +241,29 @@ func TestWhatCannotBeResumedSaysSo(t *testing.T) {
 		if code := exitCode(t, cmd.Run()); code != 2 || !strings.Contains(errs.String(), want) {
 			t.Errorf("%s: exit %d: %s", want, code, errs)
 		}
+	}
+}
+
+// Following the advice of what --resume refuses works.
+func TestTheAdviceOfResumingWorks(t *testing.T) {
+	dir, many, out := t.TempDir(), t.TempDir(), func() string { return filepath.Join(t.TempDir(), "out") }
+	copyFile(t, filepath.Join(many, "model.safetensors"), filepath.Join(demo, "model.safetensors"))
+	for i := range 10_000 {
+		write(t, filepath.Join(many, strconv.Itoa(i)+".txt"), "")
+	}
+	run := func(want string, env []string, args ...string) {
+		t.Helper()
+		cmd, errs := resuming(t, dir, args...)
+		cmd.Env = append(cmd.Env, env...)
+		if code := exitCode(t, cmd.Run()); (code != 0) != (want != "") || !strings.Contains(errs.String(), want) {
+			t.Errorf("%v: exit %d: %s", args, code, errs)
+		}
+	}
+	run("has more than 10000 files: leave --resume out", nil, "dequantize", "--copy", "--resume", "-o", out(), many)
+	run("", nil, "dequantize", "--copy", "-o", out(), filepath.Join(many, "model.safetensors"))
+	model, homeless := filepath.Join(demo, "model.safetensors"), []string{"AMN_STATE=", "HOME=", "XDG_CONFIG_HOME="}
+	run("set HOME, or AMN_STATE to a folder of yours", homeless, "dequantize", "--copy", "--resume", "-o", out(), model)
+	for _, mend := range []string{"HOME=" + t.TempDir(), "AMN_STATE=" + t.TempDir()} {
+		run("", append(homeless, mend), "dequantize", "--copy", "--resume", "-o", out(), model)
 	}
 }

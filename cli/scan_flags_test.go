@@ -172,3 +172,15 @@ func TestTheTimeLimitCoversAllFiles(t *testing.T) {
 		t.Errorf("exit %d: %s", r.code, r.err)
 	}
 }
+
+// A list of files is bounded; the same names in parts are read.
+func TestAListOfFilesIsBounded(t *testing.T) {
+	t.Chdir(workplace(t))
+	list := "model.safetensors\n" + strings.Repeat("\n", 64<<20)
+	if r := amn(t, strings.NewReader(list), "scan", "--files-from", "-"); r.code != 2 || !strings.Contains(r.err, "--files-from -: more than 64MiB: give the names in parts") {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+	if r := amn(t, strings.NewReader(list[:64<<20]), "scan", "--files-from", "-"); r.code != 0 || !strings.Contains(r.out, "model.safetensors") {
+		t.Errorf("exit %d: %s%s", r.code, r.out, r.err)
+	}
+}

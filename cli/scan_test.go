@@ -128,7 +128,7 @@ func TestScanTellsPicklesFromOtherFiles(t *testing.T) {
 		got[filepath.ToSlash(path)] = class
 	}
 	want := map[string]string{
-		"README.md": "skipped", "notes.txt": "skipped", "main.py": "ok", "config.json": "skipped", "cover.png": "skipped",
+		"README.md": "skipped", "notes.txt": "ok", "main.py": "ok", "config.json": "skipped", "cover.png": "skipped",
 		"protocol0.txt": "forbidden", "broken-tail.dat": "forbidden", "plain.dat": "ok", "several.pkl": "ok", "unknown.pickle": "forbidden",
 		"cut.pkl": "truncated", "empty.bin": "truncated", "page.pth": "unsupported", "sub/deep.pkl": "ok", "m.index.json": "skipped",
 		"archive.tar.lz4": "unsupported", "checkpoint.tar.gz": "truncated",

@@ -113,10 +113,10 @@ func TestAReceiptIsOfTheQuestion(t *testing.T) {
 			host        receipt.Want
 			taken       bool
 		}{
-			{"name=x.txt&beside=true", code, receipt.Want{Name: "handler.py"}, false},
-			{"name=x.txt&beside=true", code, receipt.Want{Name: "handler.py", Beside: true}, false},
-			{"name=x.txt&beside=true", code, receipt.Want{Name: "x.txt"}, false},
-			{"name=x.txt&beside=true", code, receipt.Want{Name: "x.txt", Beside: true}, true},
+			{"name=README.md&beside=true", code, receipt.Want{Name: "handler.py"}, false},
+			{"name=README.md&beside=true", code, receipt.Want{Name: "handler.py", Beside: true}, false},
+			{"name=README.md&beside=true", code, receipt.Want{Name: "README.md"}, false},
+			{"name=README.md&beside=true", code, receipt.Want{Name: "README.md", Beside: true}, true},
 			{"name=x.txt&beside=true", "hello", receipt.Want{Name: "model.safetensors"}, false},
 			{"name=model.safetensors", model, receipt.Want{Name: "model.safetensors", Promised: "gguf"}, false},
 			{"name=model.safetensors&promised=safetensors", model, receipt.Want{Name: "model.safetensors"}, false},

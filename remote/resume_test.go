@@ -36,7 +36,7 @@ func TestAConversionFromAServerResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := newHub(t, dir)
-	target := filepath.Join(t.TempDir(), "out.safetensors")
+	target, resume := filepath.Join(t.TempDir(), "out.safetensors"), &convert.Resume{Key: []byte("only this user knows it")}
 	run := func(stop bool) (*convert.Result, error) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -47,7 +47,7 @@ func TestAConversionFromAServerResumes(t *testing.T) {
 			return nil, err
 		}
 		defer m.Close()
-		p, err := convert.NewPlan(b, m, convert.Options{Tile: 16 << 10, Threads: 2, NoSync: true, Resume: &convert.Resume{Key: []byte("only this user knows it")}})
+		p, err := convert.NewPlan(b, m, convert.Options{Tile: 16 << 10, Threads: 2, NoSync: true, Resume: resume})
 		if err != nil {
 			return nil, err
 		}
@@ -83,6 +83,11 @@ func TestAConversionFromAServerResumes(t *testing.T) {
 	}
 	if list, _ := filepath.Glob(filepath.Join(filepath.Dir(target), ".*")); len(list) > 0 {
 		t.Errorf("%v are left", list)
+	}
+	h.set(func(int) string { return "" })
+	resume = nil
+	if _, err := run(false); err != nil {
+		t.Errorf("a server that says nothing, and nothing is resumed: %v", err)
 	}
 }
 

@@ -53,7 +53,7 @@ type group struct {
 // (most parsers have some of it), and so do the machine of pickles, archives and the policy. TestMasksHold runs every recipe with the packages
 // of each row counted.
 var groups = []group{
-	{"gguf", []string{"gguf"}, []string{"parser/gguf"}, []string{"format:gguf"}},
+	{"gguf", []string{"gguf"}, []string{"parser/gguf"}, []string{"format:gguf", "format:ggml"}}, // parser/ggml has its blocks
 	{"npy", []string{"npy", "npz"}, []string{"parser/npy", "parser/npz"}, []string{"format:npy", "format:npz", "format:pickle", "format:joblib", "format:pth"}},
 	{"template", []string{"template"}, []string{"internal/jinja"}, []string{"format:gguf", Beside}},
 }

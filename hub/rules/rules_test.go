@@ -53,7 +53,7 @@ func TestAChangeTouchesWhatItsRulesRead(t *testing.T) {
 		changed string
 		want    []string
 	}{
-		{"parser/gguf", []string{"format:gguf", "open", "rule:gguf"}},
+		{"parser/gguf", []string{"format:ggml", "format:gguf", "open", "rule:gguf"}},
 		{"gate", []string{store.Everything}}, {"vm", []string{store.Everything}}, {"parser", []string{store.Everything}}, {"internal/polyglot", []string{store.Everything}}, {"others", []string{store.Everything}},
 	} {
 		got := rules.Touches(now, parts(t, built(t, c.changed)))

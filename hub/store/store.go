@@ -106,7 +106,7 @@ type Parked struct {
 	At      time.Time
 }
 
-// A Standing is how one tenant's work stands.
+// A Standing counts one tenant's work: how much waits, and how what was judged ended.
 type Standing struct {
 	Tenant                            string
 	Waiting, Admitted, Parked, Judged int64

@@ -2,6 +2,7 @@ package browse
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -54,6 +55,13 @@ func plainText(s string) string {
 	return strings.ReplaceAll(s, "\x1b[0m", "")
 }
 
+func keysIn(list []Input) (keys []Key) {
+	for _, in := range list {
+		keys = append(keys, in.Key)
+	}
+	return keys
+}
+
 func TestKeysOfWhatTerminalsSend(t *testing.T) {
 	for _, c := range []struct {
 		name, sent string
@@ -72,14 +80,14 @@ func TestKeysOfWhatTerminalsSend(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var whole Decoder
-			got := whole.Feed([]byte(c.sent))
+			got := keysIn(whole.Feed([]byte(c.sent)))
 			if c.want != nil && fmt.Sprint(got) != fmt.Sprint(c.want) || whole.Waiting() {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 			var bytewise Decoder
 			var each []Key
 			for i := range len(c.sent) {
-				each = append(each, bytewise.Feed([]byte{c.sent[i]})...)
+				each = append(each, keysIn(bytewise.Feed([]byte{c.sent[i]}))...)
 			}
 			if fmt.Sprint(each) != fmt.Sprint(got) {
 				t.Errorf("in pieces %v, at once %v", each, got)
@@ -90,7 +98,7 @@ func TestKeysOfWhatTerminalsSend(t *testing.T) {
 	if k := d.Feed([]byte("\x1b")); len(k) != 0 || !d.Waiting() {
 		t.Errorf("an escape alone is %v", k)
 	}
-	if k := d.Flush(); len(k) != 1 || k[0] != Escape || d.Waiting() {
+	if k := d.Flush(); len(k) != 1 || k[0].Key != Escape || d.Waiting() {
 		t.Errorf("and then %v", k)
 	}
 }
@@ -191,7 +199,8 @@ func TestTabsAndPages(t *testing.T) {
 	for i := range 100 {
 		text = append(text, Line{Text: fmt.Sprintf("line %d", i)})
 	}
-	m.Show(Page{"b", text})
+	press(m, Enter)
+	m.Show(Page{Title: "b", Lines: text})
 	press(m, 'G')
 	if !strings.Contains(shown(m), "line 99") {
 		t.Errorf("the end:\n%s", shown(m))
@@ -205,7 +214,7 @@ func TestTabsAndPages(t *testing.T) {
 	if press(m, Escape) != Close || m.Reading() {
 		t.Error("the page stays open")
 	}
-	if press(m, '?') != Refresh || !strings.Contains(shown(m), "any key goes back") {
+	if press(m, '?') != Refresh || !strings.Contains(shown(m), "other key goes back") {
 		t.Errorf("help:\n%s", shown(m))
 	}
 	if press(m, 'q') == Quit || press(m, 'q') != Quit || press(m, Interrupt) != Quit {
@@ -242,7 +251,8 @@ func TestNoTextActsOnTheTerminal(t *testing.T) {
 	check()
 	m.SetStatus(evil)
 	check()
-	m.Show(Page{evil, []Line{{evil, Good}, {strings.Repeat(evil, 20), Plain}}})
+	press(m, '1', Enter)
+	m.Show(Page{Title: evil, Lines: []Line{{evil, Good}, {strings.Repeat(evil, 20), Plain}}})
 	check()
 }
 
@@ -282,8 +292,9 @@ func TestLongLinesAreFolded(t *testing.T) {
 	} {
 		m := New("", []TabOf{rows("a")})
 		m.Resize(c.n, 10)
+		press(m, Enter)
 		m.Show(Page{Lines: []Line{{Text: c.s}}})
-		m.foldPage()
+		m.foldPage(c.n)
 		var got []string
 		for _, s := range m.folds {
 			got = append(got, s.text)
@@ -293,6 +304,7 @@ func TestLongLinesAreFolded(t *testing.T) {
 		}
 	}
 	m := New("", []TabOf{rows("a")})
+	press(m, Enter)
 	m.Show(Page{Lines: []Line{{Text: strings.Repeat("x", 4<<20)}}}) // of quadratic time it would be hours
 	m.Draw()
 	if len(m.folds) != 4<<20/80+1 {
@@ -303,17 +315,18 @@ func TestLongLinesAreFolded(t *testing.T) {
 // Whatever keys are typed, the drawn text fits the screen, and the cursor is on a row.
 func TestAnyKeysAtAnySize(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	const said = "jkhlgGsrnpbq?/v19 \r\n\t\x7f\x1b[ABCDHFZO5~;\x03\x15ab.\xff\xc3\xa9"
+	const said = "jkhlgGsrnpbq?/v19=-`tm*u'JKec[]<>,. \r\n\t\x7f\x1b[ABCDHFZO5~;\x03\x15ab.\xff\xc3\xa9"
 	for range 80 {
-		m := New("model", []TabOf{rows("b.weight", "a.bias", "a.weight.long"), {Title: "x", Columns: []Column{{Title: "y"}}}})
+		m := New("model", []TabOf{modules(t, "b.weight", "a.bias", "a.weight.long"), {Title: "x", Columns: []Column{{Title: "y"}}}})
 		w, h := r.IntN(200), r.IntN(60)
 		m.Resize(w, h)
 		var d Decoder
 		for range 60 {
 			at := r.IntN(len(said))
+			m.Take(Input{[]Key{Click, WheelUp, WheelDown}[r.IntN(3)], r.IntN(200), r.IntN(60)})
 			for _, k := range d.Feed([]byte(said[at:min(at+1+r.IntN(3), len(said))])) {
-				if m.Press(k) == Open {
-					m.Show(Page{"page", []Line{{said, Good}, {strings.Repeat(said, r.IntN(20)), Plain}}})
+				if m.Take(k) == Open {
+					m.Show(Page{Title: "page", Lines: []Line{{said, Good}, {strings.Repeat(said, r.IntN(20)), Plain}}})
 				}
 				fits(t, m, max(w, 1), max(h, 1))
 			}
@@ -325,5 +338,214 @@ func TestAnyKeysAtAnySize(t *testing.T) {
 		if _, row := m.Place(); row >= 3 {
 			t.Fatalf("the cursor stands on %d", row)
 		}
+	}
+}
+
+// modules is a tab with a tree of names, each of 10 bytes.
+func modules(t *testing.T, names ...string) TabOf {
+	t.Helper()
+	list := make([]Row, len(names))
+	for i, name := range names {
+		list[i] = Row{Name: name, Kind: "F32", Size: 10, Elements: 3}
+	}
+	tree, err := NewTree(list, func(int64) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree.Columns = []Column{{Title: "Module"}, {Title: "Kind", Width: 8, Drop: 2}, {Title: "Size", Width: 6, Right: true, Drop: 1, Compare: func(_, _ int) int { return 0 }}}
+	tree.Cell = func(n *Node, column int) string { return []string{"", n.Kind, fmt.Sprint(n.Size)}[column] }
+	tab := rows(names...)
+	tab.Tree, tab.Detail = tree, true
+	return tab
+}
+
+// outline is what the rows of the list show, with their indents.
+func outline(m *Model) string {
+	var out []string
+	for i := range m.tree().nodes {
+		n := &m.tree().nodes[i]
+		sign := ""
+		if n.Row < 0 {
+			sign = map[bool]string{false: "+", true: "-"}[n.opened]
+		}
+		out = append(out, strings.Repeat(" ", n.depth)+sign+m.tree().label(n))
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestTheTreeOfModules(t *testing.T) {
+	names := []string{"model.layers.10.up.w", "model.layers.2.up.w", "model.layers.2.up.b", "head", "model.layers.2.down.w", "model.layers.10.up.b"}
+	m := New("model", []TabOf{modules(t, names...)})
+	for _, step := range []struct {
+		keys []Key
+		want string
+	}{
+		{nil, "head\n+model.layers"},
+		{[]Key{Down, Right}, "head\n-model.layers\n +2\n +10.up"},
+		{[]Key{Down, Enter, 'l', 'l'}, "head\n-model.layers\n -2\n  down.w\n  +up\n +10.up"},
+		{[]Key{'='}, "head\n-model.layers\n -2\n  down.w\n  -up\n   b\n   w\n -10.up\n  b\n  w"},
+		{[]Key{'-'}, "head\n+model.layers"},
+		{append([]Key{'/'}, typed("2 w\r")...), "-model.layers.2\n down.w\n up.w"},
+		{[]Key{Down, Escape}, "head\n-model.layers\n -2\n  down.w\n  +up\n +10.up"},
+		{[]Key{'s'}, "-model.layers\n -2\n  +up\n  down.w\n +10.up\nhead"},
+		{[]Key{'s', '-', 'G', 'h'}, "head\n+model.layers"},
+	} {
+		var in []Input
+		for _, k := range step.keys {
+			if k == '\r' {
+				k = Enter
+			}
+			in = append(in, Input{Key: k})
+		}
+		for _, k := range in {
+			m.Take(k)
+		}
+		if got := outline(m); got != step.want {
+			t.Fatalf("%v:\n%s\nwant\n%s", step.keys, got, step.want)
+		}
+	}
+	press(m, 'G')
+	n, name := m.Module()
+	if name != "model.layers" || n.Tensors != 5 || n.Size != 50 || n.Elements != 15 || n.Of != 60 {
+		t.Errorf("%q %+v", name, n)
+	}
+	var of []int
+	m.Rows(n, func(row int) { of = append(of, row) })
+	if fmt.Sprint(of) != "[4 2 1 5 0]" {
+		t.Errorf("rows %v", of)
+	}
+	press(m, 't')
+	if m.tree() != nil || m.count() != 6 || !strings.Contains(shown(m), " Name ") {
+		t.Errorf("no list:\n%s", shown(m))
+	}
+	press(m, 'G', '`')
+	if _, row := m.Place(); row != 5 {
+		t.Errorf("row %d in the tree", row)
+	}
+}
+
+func TestMarks(t *testing.T) {
+	m := New("model", []TabOf{modules(t, "a.x", "a.y", "b.x", "c"), rows("other")})
+	press(m, 'm', '=', 'G', 'm')
+	if fmt.Sprint(m.Marked()) != "[0 1 3]" || !strings.Contains(shown(m), "3 marked") {
+		t.Errorf("marked %v:\n%s", m.Marked(), shown(m))
+	}
+	press(m, '\'')
+	if _, row := m.Place(); row != 0 {
+		t.Errorf("after the last mark comes row %d", row)
+	}
+	press(m, 'm')
+	if press(m, 'g'); fmt.Sprint(m.Marked()) != "[1 3]" || !strings.Contains(shown(m), "○▾ a") || !strings.Contains(shown(m), "●    y") {
+		t.Errorf("marked %v:\n%s", m.Marked(), shown(m))
+	}
+	press(m, '*')
+	if got := outline(m); got != "a.y\nc" {
+		t.Errorf("the marked alone:\n%s", got)
+	}
+	press(m, 'u')
+	if got := outline(m); len(m.Marked()) > 0 || got != "-a\n x\n y\nb.x\nc" {
+		t.Errorf("marked %v:\n%s", m.Marked(), got)
+	}
+	if press(m, '2', 'm') != Nothing {
+		t.Error("rows of another tab can be marked")
+	}
+}
+
+func TestTheMouse(t *testing.T) {
+	m := New("model", []TabOf{modules(t, "a.x", "a.y", "b.x", "c"), rows("other")})
+	m.Resize(100, 20)
+	click := func(x, y int) Request {
+		in := new(Decoder).Feed(fmt.Appendf(nil, "\x1b[<0;%d;%dM\x1b[<0;%d;%dm", x+1, y+1, x+1, y+1))
+		if len(in) != 1 {
+			t.Fatalf("a click is %v", in)
+		}
+		return m.Take(in[0])
+	}
+	if click(3, 4); m.states[0].cursor != 1 {
+		t.Errorf("row %d was clicked", m.states[0].cursor)
+	}
+	if click(3, 3); outline(m) != "+a\nb.x\nc" {
+		t.Errorf("one click opens:\n%s", outline(m))
+	}
+	if click(3, 3); outline(m) != "-a\n x\n y\nb.x\nc" {
+		t.Errorf("two clicks:\n%s", outline(m))
+	}
+	if click(3, 4); click(3, 4) != Open || !m.Reading() {
+		t.Error("two clicks do not open a row")
+	}
+	m.Show(Page{Title: "x", Lines: make([]Line, 100)})
+	if m.Take(Input{WheelDown, 3, 3}); m.top != 3 {
+		t.Errorf("the wheel scrolls to %d", m.top)
+	}
+	press(m, Escape)
+	if m.Take(Input{WheelDown, 3, 4}); m.states[0].cursor != 4 {
+		t.Errorf("the wheel goes to %d", m.states[0].cursor)
+	}
+	if m.Take(Input{WheelDown, 80, 5}); m.top != 6 || m.states[0].cursor != 4 {
+		t.Errorf("over the pane the wheel scrolls to %d and goes to %d", m.top, m.states[0].cursor)
+	}
+	tabs := strings.Split(shown(m), "\n")[1]
+	if click(width.Of(tabs[:strings.LastIndex(tabs, "2 ")]), 1); m.tab != 1 {
+		t.Errorf("tab %d after a click on the second in %q", m.tab, tabs)
+	}
+	if click(2, 2); m.states[1].sort != 0 {
+		t.Errorf("a click on the heads sorts by %d", m.states[1].sort)
+	}
+	for _, bad := range []string{"\x1b[<0;0;1M", "\x1b[<1;2;2M", "\x1b[<0;2M", "\x1b[<0;2;99999999999999999999M", "\x1b[<M", "\x1b[<35;1;1M"} {
+		if in := new(Decoder).Feed([]byte(bad)); len(in) > 0 {
+			t.Errorf("%q is %v", bad, in)
+		}
+	}
+}
+
+// The pane is beside the list, below it in a narrow terminal, and away in a small one; its lines
+// are drawn for its width.
+func TestThePaneFollowsTheTerminal(t *testing.T) {
+	m := New("model", []TabOf{modules(t, "a.x", "b.y", "c")})
+	drawn := 0
+	m.Show(Page{Title: "page", Drawn: func(columns int) []Line { drawn = columns; return []Line{{Text: strings.Repeat("z", columns)}} }})
+	for _, c := range []struct{ w, h, columns int }{{200, 30, 108}, {120, 24, 64}, {80, 24, 40}, {60, 24, 60}, {40, 24, 40}} {
+		m.Resize(c.w, c.h)
+		fits(t, m, c.w, c.h)
+		if drawn != c.columns || !m.Follows() || !strings.Contains(shown(m), strings.Repeat("z", c.columns)) {
+			t.Errorf("%v: drawn for %d columns, want %d:\n%s", c, drawn, c.columns, shown(m))
+		}
+	}
+	m.Resize(40, 12)
+	if fits(t, m, 40, 12); m.Follows() || strings.Contains(shown(m), "zz") {
+		t.Errorf("a pane in a small terminal:\n%s", shown(m))
+	}
+}
+
+// 100,000 rows, and names of 10,000 parts, are arranged in the time that a key may take.
+func TestLargeAndDeepTrees(t *testing.T) {
+	var many, deep []string
+	for i := range 100_000 {
+		many = append(many, fmt.Sprintf("model.layers.%d.experts.%d.w", i/100, i%100))
+	}
+	for i := range 300 {
+		deep = append(deep, strings.Repeat("a/", 30*i)+"w")
+	}
+	for _, names := range [][]string{many, deep, append([]string{strings.Repeat("x.", 10_000)}, strings.Repeat("x.", 9_999))} {
+		m := New("model", []TabOf{modules(t, names...)})
+		press(m, '=', 'G', '=', 'g', 's', 's', 'm', '*', '*', 'u')
+		m.Resize(80, 24)
+		fits(t, m, 80, 24)
+		leaves := 0
+		for _, n := range m.tree().nodes {
+			if n.Row >= 0 {
+				leaves++
+			}
+		}
+		if press(m, '='); len(m.tree().nodes) > 2*len(names) || leaves > len(names) {
+			t.Errorf("%d nodes of %d names", len(m.tree().nodes), len(names))
+		}
+		press(m, append([]Key{'/'}, typed("nothing has this")...)...)
+		if fits(t, m, 80, 24); m.count() != 0 {
+			t.Errorf("%d rows are found", m.count())
+		}
+	}
+	if _, err := NewTree(make([]Row, 100), func(int64) error { return errors.New("no more") }); err == nil {
+		t.Error("a tree is not paid for")
 	}
 }

@@ -2,6 +2,8 @@ package browse
 
 import (
 	"bytes"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -27,8 +29,18 @@ const (
 	Suspend   // Ctrl-Z
 	Repaint   // Ctrl-L
 	Erase     // Ctrl-U: the whole line
-	unknown   // an unknown sequence
+	Click     // the left button of the mouse
+	WheelUp
+	WheelDown
+	unknown // an unknown sequence
 )
+
+// An Input is a key, or a button of the mouse with the place that it was pressed at: the column and
+// the line, from 0.
+type Input struct {
+	Key
+	X, Y int
+}
 
 // controls are keys that send a control character.
 var controls = map[byte]Key{
@@ -52,9 +64,9 @@ type Decoder struct{ rest []byte }
 func (d *Decoder) Waiting() bool { return len(d.rest) > 0 }
 
 // Flush returns the keys of an incomplete sequence.
-func (d *Decoder) Flush() (keys []Key) {
+func (d *Decoder) Flush() (keys []Input) {
 	if len(d.rest) > 0 && d.rest[0] == 0x1b {
-		keys = append(keys, Escape)
+		keys = append(keys, Input{Key: Escape})
 	}
 	d.rest = nil
 	return keys
@@ -64,7 +76,7 @@ func (d *Decoder) Flush() (keys []Key) {
 const maxSequence = 32
 
 // Feed adds bytes, and returns the keys that they complete.
-func (d *Decoder) Feed(p []byte) (keys []Key) {
+func (d *Decoder) Feed(p []byte) (keys []Input) {
 	d.rest = append(d.rest, p...)
 	for len(d.rest) > 0 {
 		k, n := d.next()
@@ -72,7 +84,7 @@ func (d *Decoder) Feed(p []byte) (keys []Key) {
 			return keys
 		}
 		d.rest = d.rest[n:]
-		if k != unknown {
+		if k.Key != unknown {
 			keys = append(keys, k)
 		}
 	}
@@ -81,47 +93,73 @@ func (d *Decoder) Feed(p []byte) (keys []Key) {
 }
 
 // next returns the first key and its length; 0 if it is incomplete.
-func (d *Decoder) next() (Key, int) {
+func (d *Decoder) next() (Input, int) {
 	c := d.rest[0]
 	switch {
 	case c == 0x1b:
 		return d.sequence()
 	case c < 0x20 || c == 0x7f:
 		if k, ok := controls[c]; ok {
-			return k, 1
+			return Input{Key: k}, 1
 		}
-		return unknown, 1
+		return Input{Key: unknown}, 1
 	case !utf8.FullRune(d.rest):
-		return unknown, 0
+		return Input{Key: unknown}, 0
 	}
 	r, n := utf8.DecodeRune(d.rest)
 	if r == utf8.RuneError {
-		return unknown, n
+		return Input{Key: unknown}, n
 	}
-	return Key(r), n
+	return Input{Key: Key(r)}, n
 }
 
 // sequence decodes an escape sequence: [ or O, parameters, and a final letter.
-func (d *Decoder) sequence() (Key, int) {
+func (d *Decoder) sequence() (Input, int) {
 	p := d.rest
 	if len(p) == 1 {
-		return unknown, 0
+		return Input{Key: unknown}, 0
 	}
 	if p[1] != '[' && p[1] != 'O' {
-		return Escape, 1
+		return Input{Key: Escape}, 1
 	}
 	for i := 2; i < len(p); i++ {
 		if i == maxSequence {
-			return unknown, i
+			return Input{Key: unknown}, i
 		}
 		if p[i] >= 0x40 && p[i] <= 0x7e && (i > 2 || p[i] != '[') { // the console of Linux sends [[A for F1
-			return keyOf(p[1 : i+1]), i + 1
+			if p[2] == '<' {
+				return mouse(p[3 : i+1]), i + 1
+			}
+			return Input{Key: keyOf(p[1 : i+1])}, i + 1
 		}
 		if p[i] < 0x20 || p[i] > 0x7e { // not part of a sequence
-			return unknown, i
+			return Input{Key: unknown}, i
 		}
 	}
-	return unknown, 0
+	return Input{Key: unknown}, 0
+}
+
+// What xterm's encoding 1006 adds to a button for a held key, which does not matter here.
+const heldKeys = 4 | 8 | 16
+
+// buttons are those of the mouse that mean something.
+var buttons = map[int]Key{0: Click, 64: WheelUp, 65: WheelDown}
+
+// mouse decodes "button;column;line" with M for a button that goes down.
+func mouse(p []byte) Input {
+	var n [3]int
+	text, pressed := strings.CutSuffix(string(p), "M")
+	for k, field := range strings.SplitN(text, ";", len(n)) {
+		var err error
+		if n[k], err = strconv.Atoi(field); err != nil {
+			return Input{Key: unknown}
+		}
+	}
+	k, ok := buttons[n[0]&^heldKeys]
+	if !ok || !pressed || n[1] < 1 || n[2] < 1 {
+		return Input{Key: unknown}
+	}
+	return Input{k, n[1] - 1, n[2] - 1}
 }
 
 // keyOf returns the key of a sequence, without modifiers such as shift.

@@ -22,6 +22,7 @@ var OptionFlags = map[wire.Option]string{
 	wire.OptionKeep:          "--tensor",
 	wire.OptionMeta:          "--gguf-kv or --gguf-metadata of amn convert --to gguf",
 	wire.OptionRawNames:      "amn convert --to gguf --raw-names",
+	wire.OptionTargetModel:   "amn convert --to gguf --target-model",
 	wire.OptionInclude:       "--include",
 	wire.OptionExclude:       "--exclude",
 	wire.OptionForce:         "--force",

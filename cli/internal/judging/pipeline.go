@@ -69,7 +69,7 @@ func (f *PipelineFlags) ReadList(s *run.Run) (names []string, err error) {
 	case err != nil:
 		return nil, err
 	case len(text) > maxList:
-		return nil, fault.Usage("--files-from " + f.FilesFrom + ": more than " + limits.FormatSize(maxList))
+		return nil, fault.Usage("--files-from " + f.FilesFrom + ": more than " + limits.FormatSize(maxList) + ": give the names in parts")
 	}
 	end, trim := []byte("\n"), "\r"
 	if bytes.IndexByte(text, 0) >= 0 {

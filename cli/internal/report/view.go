@@ -39,7 +39,6 @@ type fact struct{ label, value string }
 // Sharded is implemented by models of several files.
 type Sharded interface {
 	FileNames() []string
-	First() tensor.Model
 }
 
 // ViewOf returns the view of a model.
@@ -50,6 +49,8 @@ func ViewOf(m tensor.Model) View {
 		if files := s.FileNames(); len(files) > 0 {
 			v.facts = append(v.facts, fact{"Files", fmt.Sprintf("%d, from %s", len(files), term.Path(slices.Min(files)))})
 		}
+	}
+	if s, ok := m.(interface{ First() tensor.Model }); ok {
 		first = s.First()
 	}
 	if u, ok := first.(interface{ Unwrap() tensor.Model }); ok {

@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"encoding/hex"
+
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/jsonout"
 	"github.com/anamnesis-go/anamnesis/cli/internal/report"
@@ -92,6 +94,18 @@ func (sc *scanner) jsonPickle(o *jsonout.Object, p pth.Pickle) {
 			add(func(o *jsonout.Object) { jsonGlobal(o, g) })
 		}
 	})
+	if sc.unread {
+		parts, sum := r.Graph.Unread()
+		o.Text("read_sha256", hex.EncodeToString(sum[:]))
+		o.List("unread", func(add func(func(*jsonout.Object))) {
+			for _, part := range parts {
+				add(func(o *jsonout.Object) {
+					o.Number("offset", part[0])
+					o.Number("length", part[1])
+				})
+			}
+		})
+	}
 	if sc.all {
 		o.List("events", func(add func(func(*jsonout.Object))) {
 			for e := range r.Events() {

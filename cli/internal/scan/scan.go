@@ -25,6 +25,7 @@ type Scan struct {
 	FailOn   string   `default:"" enum:",danger,warning,note,never" placeholder:"SEVERITY" help:"Refuse files with a finding of at least this severity: danger (the default, unless the policy sets another), warning, note, or never."`
 	Unlooked string   `default:"" enum:",refuse,report" placeholder:"refuse" help:"What to do with a file of a folder that could hold a model but cannot be examined: refuse it (exit code 5), or report it and continue."`
 	Digest   bool     `help:"Print the SHA-256 of each file. This reads every body."`
+	Unread   bool     `help:"With --json, list for each pickle the parts that the verdict does not depend on, which are numbers of arrays, and the SHA-256 of the rest: for programs that load what was judged."`
 	Beside   bool     `help:"Treat named files like those of a folder: skip a file that cannot be a model."`
 
 	judging.ReportFlags   `embed:"" group:"Reports"`
@@ -83,7 +84,7 @@ func (c *Scan) Run(ctx context.Context, s *run.Run) error {
 		return err
 	}
 	defer stop()
-	sc := &scanner{s: s, all: c.All}
+	sc := &scanner{s: s, all: c.All, unread: c.Unread}
 	if sc.gate, err = c.gate(s); err != nil {
 		return err
 	}
@@ -158,6 +159,7 @@ func (c *Scan) gate(s *run.Run) (gate.Gate, error) {
 type scanner struct {
 	s        *run.Run
 	all      bool
+	unread   bool
 	gate     gate.Gate
 	reports  judging.Reports
 	evidence evidence

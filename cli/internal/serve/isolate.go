@@ -36,7 +36,7 @@ func (JudgeOne) Examples() []run.Example { return nil }
 // file follows. A folder has its files one after another in the descriptor.
 type judgeRequest struct {
 	Name, Promised string
-	Beside         bool
+	Beside, Field  bool
 	Size           int64
 	Policy         gate.Policy
 	Today, Version string
@@ -129,7 +129,7 @@ func (h *judgeRequest) asking(end func(error)) *host.Asking {
 
 // judge judges the file, or the folder.
 func (h *judgeRequest) judge(g *gate.Gate, b *limits.Budget, r io.ReaderAt) (*gate.Verdict, error) {
-	hint := gate.Hint{Name: h.Name, Promised: h.Promised, Beside: h.Beside}
+	hint := gate.Hint{Name: h.Name, Promised: h.Promised, Beside: h.Beside, Field: h.Field}
 	if len(h.Files) == 0 {
 		return check(g, b, r, h.Size, hint)
 	}
@@ -184,7 +184,7 @@ func (f *Children) askChild(ctx context.Context, g *gate.Gate, r io.ReaderAt, ov
 	if err != nil {
 		return nil, nil, err
 	}
-	over.Name, over.Promised, over.Beside, over.Policy, over.Today, over.Version = h.Name, h.Promised, h.Beside, g.Policy, g.Today, g.Version
+	over.Name, over.Promised, over.Beside, over.Field, over.Policy, over.Today, over.Version = h.Name, h.Promised, h.Beside, h.Field, g.Policy, g.Today, g.Version
 	cmd := exec.CommandContext(ctx, program, "judge-one", "--quiet", "--sandbox", f.Sandbox)
 	cmd.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
 	open, _ := r.(*os.File)

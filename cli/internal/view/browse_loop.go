@@ -14,10 +14,10 @@ import (
 )
 
 // Control sequences of xterm: switch to the alternate screen without a cursor and without
-// wrapping of long lines, and back.
+// wrapping of long lines, let the mouse report its buttons (1000, in the encoding 1006), and back.
 const (
-	screenOn  = "\x1b[?1049h\x1b[?25l\x1b[?7l"
-	screenOff = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
+	screenOn  = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?1000h\x1b[?1006h"
+	screenOff = "\x1b[0m\x1b[?1006l\x1b[?1000l\x1b[?7h\x1b[?25h\x1b[?1049l"
 )
 
 // escapeWait is how long the rest of an escape sequence may take, even over a slow line.
@@ -72,10 +72,12 @@ func (v *viewer) run(keys, out *os.File) error {
 	c, decoder := screen{out: out}, browse.Decoder{}
 	for {
 		v.model.Resize(term.Size(out))
+		v.follow(ctx)
+		v.sample(ctx)
 		if err := c.draw(v.model.Draw()); err != nil {
 			return err
 		}
-		var got []browse.Key
+		var got []browse.Input
 		select {
 		case <-ctx.Done():
 			return context.Cause(v.ctx)
@@ -94,7 +96,7 @@ func (v *viewer) run(keys, out *os.File) error {
 			}
 		}
 		for _, k := range got {
-			switch v.handle(ctx, v.model.Press(k)) {
+			switch v.handle(ctx, v.model.Take(k)) {
 			case browse.Quit:
 				return nil
 			case browse.Clear:
@@ -153,23 +155,47 @@ func readKeys(ctx context.Context, keys *os.File, to chan<- []byte) {
 
 // handle serves a request of the model, and returns what is left for the loop.
 func (v *viewer) handle(ctx context.Context, r browse.Request) browse.Request {
+	v.follow(ctx) // several keys may have come at once
 	switch r {
-	case browse.Open:
-		v.open(ctx)
-	case browse.Close:
-		v.closePage()
+	case browse.Open, browse.Close: // follow shows what is selected
 	case browse.Judge:
 		v.judge(ctx)
+	case browse.Whole:
+		v.whole(ctx)
+	case browse.Pair:
+		v.compare(ctx)
 	default:
 		return r
 	}
 	return browse.Refresh
 }
 
-// closePage cancels the background work of the open page.
+// follow shows the page of what is selected, if there is room for it.
+func (v *viewer) follow(ctx context.Context) {
+	if !v.model.Follows() {
+		v.closePage()
+		v.at = place{row: -1}
+		return
+	}
+	var at place
+	at.tab, at.row = v.model.Place()
+	n, name := v.model.Module()
+	at.module, at.is = name, n != nil || at.row >= 0
+	if at == v.at {
+		return
+	}
+	v.closePage()
+	if v.at = at; n != nil {
+		v.openModule(n, name)
+		return
+	}
+	v.open(ctx, at)
+}
+
+// closePage cancels the background work of the page.
 func (v *viewer) closePage() {
 	if v.cancel != nil {
 		v.cancel()
-		v.cancel = nil
 	}
+	v.cancel, v.looked = nil, nil
 }

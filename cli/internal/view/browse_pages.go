@@ -3,7 +3,6 @@ package view
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
@@ -12,25 +11,21 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/gate/page"
 	"github.com/anamnesis-go/anamnesis/internal/browse"
-	stored "github.com/anamnesis-go/anamnesis/internal/elements"
-	"github.com/anamnesis-go/anamnesis/internal/number"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/stats"
 )
 
-// open shows the page of the selected row.
-func (v *viewer) open(ctx context.Context) {
-	v.closePage()
-	tab, row := v.model.Place()
+// open shows the page of a row.
+func (v *viewer) open(ctx context.Context, at place) {
+	row := at.row
 	if row < 0 {
+		v.model.Show(browse.Page{})
 		return
 	}
-	switch tab {
+	switch at.tab {
 	case tensorsTab:
 		v.openTensor(ctx, row)
 	case metaTab:
@@ -47,6 +42,12 @@ func (v *viewer) open(ctx context.Context) {
 		v.model.Show(browse.Page{Title: f.rule, Lines: append(lines, browse.Line{}, browse.Line{Text: f.text})})
 	case summaryTab:
 		v.model.Show(browse.Page{Title: "Summary", Lines: plainLines(v.summary())})
+	default:
+		g := &v.globals[row]
+		v.model.Show(browse.Page{Title: wire.Clean(g.Name, 256), Lines: []browse.Line{
+			{Text: g.Status, Style: globalStyles[g.Status]}, {Text: "Pickle: " + wire.Clean(g.Pickle, 256)},
+			{Text: fmt.Sprintf("Offset: 0x%x", g.Offset)}, {Text: "Uses:   " + term.Count(g.Uses)},
+		}})
 	}
 }
 
@@ -89,40 +90,9 @@ func (v *viewer) openValue(row int) {
 	v.model.Show(browse.Page{Title: term.Name(m.key), Lines: append(lines, plainLines(text)...)})
 }
 
-// openTensor shows what the header states about a tensor, and reads its numbers in the
-// background.
-func (v *viewer) openTensor(ctx context.Context, row int) {
-	i := v.tensors[row]
-	ctx, v.cancel = context.WithCancel(ctx)
-	known := v.tensorFacts(&i)
-	first, held := []string{"reading"}, []string{"reading"}
-	show := func() {
-		lines := append(slices.Clone(known), browse.Line{}, browse.Line{Text: "First numbers", Style: browse.Bold})
-		lines = append(append(lines, plainLines(first)...), browse.Line{}, browse.Line{Text: "All numbers", Style: browse.Bold})
-		v.model.Show(browse.Page{Title: term.Name(i.Name), Lines: append(lines, plainLines(held)...)})
-	}
-	show()
-	later := func(set *[]string, read func(*limits.Budget) ([]string, error)) {
-		v.background(ctx, func(b *limits.Budget) func() {
-			text, err := read(b)
-			if err != nil {
-				text = []string{term.Tidy(fault.Text(err), wire.MaxMessage)}
-			}
-			return func() {
-				if ctx.Err() == nil {
-					*set = text
-					show()
-				}
-			}
-		})
-	}
-	later(&first, func(b *limits.Budget) ([]string, error) { return firstNumbers(b, v.r.Model, i) })
-	later(&held, func(b *limits.Budget) ([]string, error) { return v.tensorStats(b, &i) })
-}
-
 // tensorFacts returns what the container states about a tensor.
-func (v *viewer) tensorFacts(i *tensor.Info) []browse.Line {
-	look := report.ViewOf(v.r.Model)
+func tensorFacts(m tensor.Model, i *tensor.Info) []browse.Line {
+	look := report.ViewOf(m)
 	list := [][2]string{{"Type", term.Type(i.TypeName())}}
 	if i.Stored != "" && i.Stored != i.TypeName() {
 		list = append(list, [2]string{"Stored as", wire.Clean(i.Stored, 64)})
@@ -136,10 +106,10 @@ func (v *viewer) tensorFacts(i *tensor.Info) []browse.Line {
 	}
 	list = append(list, [2]string{"Elements", term.Count(i.Elements())}, [2]string{"Size", fmt.Sprintf("%s (%s bytes)", term.Bytes(i.Bytes()), term.Count(i.Bytes()))})
 	place := fmt.Sprintf("0x%x, %s bytes", i.Span.Off, term.Count(i.Span.Len))
-	if s, ok := v.r.Model.(report.Sharded); ok && int(i.Part) < len(s.FileNames()) {
+	if s, ok := m.(report.Sharded); ok && int(i.Part) < len(s.FileNames()) {
 		place += " of " + term.Path(s.FileNames()[i.Part])
 	}
-	if _, ok := v.r.Model.At(*i); !ok {
+	if _, ok := m.At(*i); !ok {
 		place += ", inflated"
 	}
 	list = append(list, [2]string{"Offset", place})
@@ -160,77 +130,12 @@ func (v *viewer) tensorFacts(i *tensor.Info) []browse.Line {
 	return lines
 }
 
-// firstCount is how many numbers of a tensor a page shows, and perLine how many in a line:
-// those of float32 fit in 60 columns.
-const (
-	firstCount = 48
-	perLine    = 4
-)
-
-// firstNumbers returns the first numbers of a tensor, as they are stored.
-func firstNumbers(b *limits.Budget, m tensor.Model, i tensor.Info) ([]string, error) {
-	load := number.Of(i.DType)
-	if load == nil {
-		return []string{"numbers of this type are not decoded"}, nil
-	}
-	n := min(i.Elements(), firstCount)
-	if n == 0 {
-		return []string{"none: it is empty"}, nil
-	}
-	src, err := stored.Open(b, m, i)
-	if err != nil {
-		return nil, err
-	}
-	defer src.Close()
-	p := make([]byte, stored.Size(i.DType, n))
-	if err := src.Read(p); err != nil {
-		return nil, err
-	}
-	g, _ := i.DType.Geometry()
-	values, tile := make([]number.Value, n), make([]float32, firstCount+int(g.Elems))
-	load(values, p, tile)
-	var text []string
-	for at := 0; at < len(values); at += perLine {
-		line := ""
-		for _, x := range values[at:min(at+perLine, len(values))] {
-			line += term.PadLeft(x.Text(nil), 13) + " "
-		}
-		text = append(text, strings.TrimRight(line, " "))
-	}
-	if n < i.Elements() {
-		text = append(text, "...")
-	}
-	return text, nil
-}
-
-// tensorStats reads a whole tensor and returns its statistics.
-func (v *viewer) tensorStats(b *limits.Budget, i *tensor.Info) ([]string, error) {
-	taken := false // of several tensors of this name, the first counts
-	list, err := stats.Tensors(b, v.r.Model, stats.Options{Stored: true, Keep: func(name string) bool {
-		was := taken
-		taken = taken || name == i.Name
-		return name == i.Name && !was
-	}})
-	if err == nil {
-		err = parser.Unchanged(b, v.r.Model)
-	}
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	t := &list[0]
-	if !t.Numbers {
-		return []string{"numbers of this type are not decoded"}, nil
-	}
-	row := statRow(t)
-	var text []string
-	for k := 2; k < len(statHead)-1; k++ {
-		text = append(text, term.Pad(statHead[k]+":", term.LabelWidth)+row[k])
-	}
-	return append(text, capture(v.s, func(s *run.Run) { chart(s, t) })...), nil
-}
-
 // judge asks the gate in the background, and shows the verdict among the findings.
 func (v *viewer) judge(ctx context.Context) {
+	if v.second != nil {
+		v.model.SetStatus("Of two models none is judged here; amn scan judges both.")
+		return
+	}
 	if v.r.Path == "-" || run.IsAddress(v.r.Path) || strings.HasPrefix(v.r.Path, "ollama:") {
 		v.model.SetStatus("Only files and folders are judged here; amn scan judges other sources.")
 		return
@@ -272,6 +177,7 @@ func (v *viewer) showVerdict(r *page.Report) {
 	if !r.Verdict.Accepted {
 		row = findingRow{"refused", browse.Bad, r.Verdict.Class, "", -1, "A scan refuses it"}
 	}
+	v.model.SetVerdict(row.kind, row.style)
 	row.text += ": data " + report.DataWords(r.Verdict.Bodies)
 	if r.Verdict.WeightsOnly != "" {
 		row.text += "; torch.load(weights_only=True): " + r.Verdict.WeightsOnly
@@ -289,7 +195,10 @@ func (v *viewer) showVerdict(r *page.Report) {
 		v.findings = append(v.findings, next)
 	}
 	v.model.SetTab(findingsTab, findingsList(v.findings))
-	if len(r.Globals) > 0 {
+	if v.at.tab == findingsTab {
+		v.at = place{row: -1} // its page is another
+	}
+	if v.globals = r.Globals; len(r.Globals) > 0 {
 		v.model.SetTab(globalsTab, globalsList(r.Globals))
 	}
 	v.model.SetStatus(row.text)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
@@ -45,11 +46,21 @@ type findingRow struct {
 
 // load lists tensors and metadata, charged to the budget of the model.
 func (v *viewer) load() (err error) {
+	v.sparks = map[int]spark{}
 	if v.r.Model == nil || v.r.Err != nil {
 		return nil
 	}
+	if v.tensors, err = limits.Make[tensor.Info](v.b, v.r.Model.Len()); err != nil {
+		return err
+	}
+	v.tensors = v.tensors[:0]
 	for i := range v.r.Model.Tensors() {
 		if v.tensors, err = limits.Append(v.b, v.tensors, i); err != nil {
+			return err
+		}
+	}
+	if v.second != nil {
+		if err := v.match(); err != nil {
 			return err
 		}
 	}
@@ -58,7 +69,103 @@ func (v *viewer) load() (err error) {
 			return err
 		}
 	}
+	return v.plant()
+}
+
+// plant makes the tree of the tensors.
+func (v *viewer) plant() error {
+	rows, err := limits.Make[browse.Row](v.b, len(v.tensors))
+	if err != nil {
+		return err
+	}
+	for k := range v.tensors {
+		i := &v.tensors[k]
+		rows[k] = browse.Row{Name: i.Name, Kind: term.Type(i.TypeName()), Size: i.Bytes(), Elements: i.Elements()}
+	}
+	const perRow = 2*4 + 2*8 // orders and sums of the tree
+	if err := v.b.Hold(perRow * int64(len(rows))); err != nil {
+		return err
+	}
+	if v.tree, err = browse.NewTree(rows, v.b.Step); err != nil {
+		return err
+	}
+	v.tree.Columns = []browse.Column{
+		{Title: "Module"}, {Title: "Type", Width: 11, Drop: 3}, {Title: "Numbers", Width: 8, Right: true, Drop: 4},
+		{Title: "Bits", Width: 5, Right: true, Drop: 5}, {Title: "Histogram", Width: sparkWidth, Drop: 6},
+		{Title: "Share", Width: 6, Right: true, Drop: 2}, {Title: "Size", Width: term.SizeWidth + 1, Right: true, Drop: 1, Compare: func(_, _ int) int { return 0 }},
+	}
+	if v.second != nil {
+		v.tree.Columns[4] = browse.Column{Title: "Change", Width: 13}
+	}
+	v.tree.Cell, v.tree.Style = v.nodeCell, v.rowStyle()
 	return nil
+}
+
+// nodeCell is a cell of the tree.
+func (v *viewer) nodeCell(n *browse.Node, column int) string {
+	switch column {
+	case 1:
+		return n.Kind
+	case 2:
+		return short(n.Elements)
+	case 3:
+		if n.Elements == 0 {
+			return "-"
+		}
+		return strconv.FormatFloat(8*float64(n.Size)/float64(n.Elements), 'f', 1, 64)
+	case 4:
+		if v.second != nil {
+			return v.changeText(n)
+		}
+		return v.sparks[n.Row].text
+	case 5:
+		if n.Of == 0 {
+			return "-"
+		}
+		return strconv.FormatFloat(100*float64(n.Size)/float64(n.Of), 'f', 1, 64) + "%"
+	}
+	return term.Bytes(n.Size)
+}
+
+// short writes a number with three digits and a unit: 7.24B.
+func short(n int64) string {
+	x, unit := float64(n), ""
+	for _, u := range []string{"K", "M", "B", "T"} {
+		if x < 999.5 {
+			break
+		}
+		x, unit = x/1000, u
+	}
+	if unit == "" {
+		return strconv.FormatInt(n, 10)
+	}
+	if x >= 999.5 {
+		return strconv.FormatFloat(x, 'f', 0, 64) + unit
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64) + unit
+}
+
+// rowStyle returns the style of rows: what findings say about a tensor, or how two models differ.
+func (v *viewer) rowStyle() func(row int) browse.Style {
+	if v.second != nil {
+		return func(row int) browse.Style { return v.pairs[row].style() }
+	}
+	worst := map[string]tensor.Severity{}
+	for _, f := range v.r.Model.Findings() {
+		from, to := strings.IndexByte(f.Where, '"'), strings.LastIndexByte(f.Where, '"')
+		if from < 0 || to <= from {
+			continue
+		}
+		if name, err := strconv.Unquote(f.Where[from : to+1]); err == nil {
+			worst[name] = max(worst[name], f.Severity)
+		}
+	}
+	return func(row int) browse.Style {
+		if s, ok := worst[v.tensors[row].Name]; ok {
+			return severityStyles[s]
+		}
+		return v.sparks[row].style
+	}
 }
 
 // build creates the browser.
@@ -72,6 +179,9 @@ func (v *viewer) build() {
 	} else {
 		v.findings = []findingRow{refusalRow(v.r.Err)}
 	}
+	if v.second != nil {
+		title = term.Path(v.r.Path) + " and " + term.Path(v.second.Path)
+	}
 	summary := v.summary()
 	v.model = browse.New(title, []browse.TabOf{
 		tensorsTab: v.tensorsList(), metaTab: v.metaList(), findingsTab: findingsList(v.findings),
@@ -82,6 +192,7 @@ func (v *viewer) build() {
 	})
 	if v.r.Err != nil {
 		v.model.GoTo(findingsTab)
+		v.model.SetVerdict("refused", browse.Bad)
 	}
 }
 
@@ -111,13 +222,17 @@ func (v *viewer) tensorsList() browse.TabOf {
 	if v.r.Model != nil {
 		look = report.ViewOf(v.r.Model)
 	}
+	var style func(int) browse.Style
+	if v.tree != nil {
+		style = v.tree.Style
+	}
 	typ, shape := len("Type"), len("Shape ▲")
 	for i := range list[:min(len(list), sampledRows)] {
 		typ = max(typ, term.Width(term.Type(list[i].TypeName())))
 		shape = min(max(shape, term.Width(look.ShapeText(&list[i]))), 28)
 	}
 	return browse.TabOf{
-		Title: "Tensors " + term.Count(int64(len(list))), Len: len(list), Empty: "No tensors.",
+		Title: "Tensors " + term.Count(int64(len(list))), Len: len(list), Empty: "No tensors.", Tree: v.tree, Detail: true,
 		Columns: []browse.Column{
 			{Title: "Name", Names: true, Compare: func(a, b int) int { return wire.Natural(list[a].Name, list[b].Name) }},
 			{Title: "Type", Width: typ + 2, Drop: 1, Compare: func(a, b int) int { return cmp.Compare(list[a].TypeName(), list[b].TypeName()) }},
@@ -132,6 +247,7 @@ func (v *viewer) tensorsList() browse.TabOf {
 			}[column]()
 		},
 		Search: func(row int) string { return strings.ToLower(list[row].Name + " " + list[row].TypeName()) },
+		Style:  style,
 	}
 }
 
@@ -141,7 +257,7 @@ func (v *viewer) metaList() browse.TabOf {
 		key = min(max(key, term.Width(term.Name(list[i].key))), 48)
 	}
 	return browse.TabOf{
-		Title: "Metadata " + term.Count(int64(len(list))), Len: len(list), Empty: "No metadata.",
+		Title: "Metadata " + term.Count(int64(len(list))), Len: len(list), Empty: "No metadata.", Detail: true,
 		Columns: []browse.Column{{Title: "Key", Width: key, Names: true}, {Title: "Kind", Width: 12, Drop: 1}, {Title: "Value"}},
 		Cell: func(row, column int) string {
 			switch column {
@@ -180,7 +296,7 @@ func refusalRow(err error) findingRow {
 
 func findingsList(list []findingRow) browse.TabOf {
 	return browse.TabOf{
-		Title: "Findings " + term.Count(int64(len(list))), Len: len(list), Empty: "No findings. v judges the file as amn scan does, which reads all of it.",
+		Title: "Findings " + term.Count(int64(len(list))), Len: len(list), Detail: true, Empty: "No findings. v judges the file as amn scan does, which reads all of it.",
 		Columns: []browse.Column{
 			{Title: "Severity", Width: 9}, {Title: "Rule", Width: 26, Drop: 1, Names: true}, {Title: "What"},
 		},
@@ -199,7 +315,7 @@ var globalStyles = map[string]browse.Style{"allowed": browse.Good, "dangerous": 
 
 func globalsList(list []page.Global) browse.TabOf {
 	return browse.TabOf{
-		Title: "Globals " + term.Count(int64(len(list))), Len: len(list), Empty: "The pickles name no globals.",
+		Title: "Globals " + term.Count(int64(len(list))), Len: len(list), Detail: true, Empty: "The pickles name no globals.",
 		Columns: []browse.Column{{Title: "Status", Width: 10}, {Title: "Global", Names: true}, {Title: "Uses", Width: 8, Right: true, Drop: 1}, {Title: "Place", Width: 24, Drop: 2}},
 		Cell: func(row, column int) string {
 			g := &list[row]

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
 	"github.com/anamnesis-go/anamnesis/cli/internal/flags"
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
@@ -38,8 +40,9 @@ type Convert struct {
 	GGUFKV       []string `name:"gguf-kv" placeholder:"KEY=VALUE" help:"Set one key, with the type that llama.cpp expects, or a given one: KEY:u32=VALUE. Overrides all other sources. Repeatable."`
 	Quant        string   `placeholder:"TYPE" help:"Quantize weights. With --to gguf: to a mix of llama.cpp such as q4_k_m, as amn quantize --to does (amn formats lists them). With --to mlx: to mlx_4, mlx_8, mlx_mxfp4, ..."`
 	nameFlags    `embed:"" group:"Names"`
-	MMProj       bool `name:"mmproj" help:"With --to gguf: write the vision part of the folder, which llama.cpp loads together with the text model."`
-	RawNames     bool `help:"Write a GGUF file with the tensor names of the source. llama.cpp does not run it."`
+	MMProj       bool   `name:"mmproj" help:"With --to gguf: write the vision part of the folder, which llama.cpp loads together with the text model."`
+	TargetModel  string `placeholder:"FOLDER" help:"With --to gguf, of a model that drafts for another (EAGLE-3, DFlash, DSpark): the folder of that model, whose vocabulary is written."`
+	RawNames     bool   `help:"Write a GGUF file with the tensor names of the source. llama.cpp does not run it."`
 
 	targetFlags `embed:"" group:"Quantization"`
 	ggmlFlags   `embed:"" group:"GGUF"`
@@ -167,8 +170,8 @@ func (c *Convert) Validate() error {
 	switch err := c.targetFlags.checkSourceBlock(); {
 	case err != nil:
 		return err
-	case (c.MMProj || c.RawNames) && t.Names[0] != gguf.Format:
-		return errors.New("--mmproj and --raw-names need --to gguf")
+	case (c.MMProj || c.RawNames || c.TargetModel != "") && t.Names[0] != gguf.Format:
+		return errors.New("--mmproj, --target-model and --raw-names need --to gguf")
 	case c.MMProj && c.RawNames:
 		return errors.New("--mmproj and --raw-names cannot be combined")
 	case c.CastAll && c.Cast == "":
@@ -281,16 +284,24 @@ func (c *Convert) prepare(b *limits.Budget, o *conversion, t *convertTarget) err
 	case t.folder:
 		return c.forTransformers(b, o)
 	}
-	if err := c.setKeys(b, o); err != nil || t.Names[0] != gguf.Format || c.RawNames {
+	over, err := c.setKeys(b, o)
+	if err != nil || t.Names[0] != gguf.Format || c.RawNames {
 		return err
 	}
 	if c.MMProj && !forms.Stated(o.model) {
 		return fault.Usage("--mmproj: only a folder of transformers has a vision part to write")
 	}
+	if c.TargetModel != "" && !forms.Stated(o.model) {
+		return fault.Usage("--target-model: only a folder of transformers is a draft model")
+	}
 	if c.AsIs && forms.Stated(o.model) && quant.Any(o.model) {
 		return fault.Usage("--as-is: a quantized folder is decoded for llama.cpp; --raw-names writes it as it is")
 	}
-	return forLlamaCPP(b, &o.conversionState, forms.LlamaCPP{Pre: c.kvValue("tokenizer.ggml.pre"), Template: c.kvValue("tokenizer.chat_template") != "", Quant: o.opts.Quant, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == "", All: c.castsAll(o), Projector: c.MMProj})
+	var target fs.FS
+	if c.TargetModel != "" {
+		target = disk.Dir(c.TargetModel)
+	}
+	return forLlamaCPP(b, &o.conversionState, forms.LlamaCPP{Target: target, Pre: textOf(over, "tokenizer.ggml.pre"), Template: textOf(over, "tokenizer.chat_template") != "", Quant: o.opts.Quant, Blocks: c.OutDtype == "" && c.Cast == "" && c.Quant == "", All: c.castsAll(o), Projector: c.MMProj})
 }
 
 // castsAll reports whether all matrices of a folder get the type of --out-dtype, as

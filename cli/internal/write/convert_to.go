@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/anamnesis-go/anamnesis/cli/internal/disk"
 	"github.com/anamnesis-go/anamnesis/cli/internal/fault"
@@ -17,22 +16,21 @@ import (
 )
 
 // setKeys overrides metadata of the source with the keys of --gguf-metadata, and those with
-// the keys of --gguf-kv.
-func (c *Convert) setKeys(b *limits.Budget, o *conversion) error {
+// the keys of --gguf-kv. It returns the keys of both.
+func (c *Convert) setKeys(b *limits.Budget, o *conversion) (over []gguf.Entry, err error) {
 	if c.GGUFMetadata == "" && len(c.GGUFKV) == 0 {
-		return nil
+		return nil, nil
 	}
 	if o.opts.Sink.Name() != gguf.Format {
-		return fault.Usage("--gguf-metadata and --gguf-kv go with --to gguf")
+		return nil, fault.Usage("--gguf-metadata and --gguf-kv go with --to gguf")
 	}
-	var over []gguf.Entry
 	if path := c.GGUFMetadata; path != "" {
 		body, err := disk.ReadText(b, path)
 		if err == nil {
 			over, err = edit.Metadata(b, body)
 		}
 		if err != nil {
-			return fmt.Errorf("--gguf-metadata: %w", err)
+			return nil, fmt.Errorf("--gguf-metadata: %w", err)
 		}
 	}
 	for _, pair := range c.GGUFKV {
@@ -41,7 +39,7 @@ func (c *Convert) setKeys(b *limits.Budget, o *conversion) error {
 			over, err = edit.Merge(b, over, []gguf.Entry{e})
 		}
 		if err != nil {
-			return fmt.Errorf("--gguf-kv: %w", err)
+			return nil, fmt.Errorf("--gguf-kv: %w", err)
 		}
 	}
 	o.opts.Meta = func(meta []convert.Entry) ([]convert.Entry, error) {
@@ -59,7 +57,7 @@ func (c *Convert) setKeys(b *limits.Budget, o *conversion) error {
 		}
 		return out, nil
 	}
-	return nil
+	return over, nil
 }
 
 // forLlamaCPP gives a transformers model the form that llama.cpp runs. Other models are not
@@ -112,11 +110,11 @@ func toMLX(b *limits.Budget, o *conversion) error {
 	return nil
 }
 
-// kvValue returns the value that --gguf-kv sets a key to, or "".
-func (c *Convert) kvValue(key string) string {
-	for _, pair := range c.GGUFKV {
-		if value, ok := strings.CutPrefix(pair, key+"="); ok {
-			return value
+// textOf returns the text that a list sets a key to, or "".
+func textOf(list []gguf.Entry, key string) string {
+	for _, e := range list {
+		if text, ok := e.Value.(string); ok && e.Key == key {
+			return text
 		}
 	}
 	return ""

@@ -7,7 +7,23 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/run"
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
+	"github.com/anamnesis-go/anamnesis/parser/safetensors"
+	"github.com/anamnesis-go/anamnesis/quant"
 )
+
+// checkLoads withdraws what is known of libraries that load folders, where one file is written: its
+// numbers are quantized, or decoded, and no config.json says so.
+func (c *conversion) checkLoads() {
+	s := c.opts.Sink
+	if c.folder || s != nil && s.Name() != safetensors.Format || c.plan.Quantized == nil && !quant.Any(c.model) {
+		return
+	}
+	for i := range c.plan.Loads {
+		if l := &c.plan.Loads[i]; l.Verdict == convert.LoadTried || l.Verdict == convert.LoadRead {
+			l.Verdict, l.Why = convert.LoadUnknown, "one file has no config.json that says how its numbers are stored; --config-from DIR writes a folder with one"
+		}
+	}
+}
 
 // printLoads prints a line for each library that could load the result: whether it does, and
 // how that is known.

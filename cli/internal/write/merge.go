@@ -70,7 +70,7 @@ func (c *Merge) open(ctx context.Context, b *limits.Budget, s *run.Run, o *conve
 	out := &merged{what: "model"}
 	var files map[int32]int64
 	m, err := merge.Merge(b, recipe, func(name string) (tensor.Model, error) {
-		if !filepath.IsLocal(name) {
+		if !filepath.IsLocal(name) || run.IsAddress(name) {
 			return nil, wire.At("recipe", "model "+wire.Quote(name), wire.NoOffset, wire.ErrUnsupported.Errorf("it is not a path below %s; choose the folder with --models", wire.Quote(dir)))
 		}
 		w := conversionState{path: filepath.Join(dir, filepath.FromSlash(name))}

@@ -75,7 +75,7 @@ func stampInputs(job map[string]string, what, path string) error {
 		return err
 	}
 	if len(list) > maxStamped {
-		return fault.Usage(fmt.Sprintf("--resume: %s has more than %d files", term.Path(dir), maxStamped))
+		return fault.Usage(fmt.Sprintf("--resume: %s has more than %d files: leave --resume out, or move files that are not of the model into a folder below", term.Path(dir), maxStamped))
 	}
 	for _, e := range list {
 		if e.IsDir() || !some(e.Name()) {

@@ -18,8 +18,10 @@ import (
 	"github.com/anamnesis-go/anamnesis/cli/internal/term"
 	"github.com/anamnesis-go/anamnesis/convert"
 	"github.com/anamnesis-go/anamnesis/internal/output"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
+	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -161,10 +163,8 @@ func execute(ctx context.Context, s *run.Run, b *limits.Budget, c *conversion) e
 	if c.plan, err = convert.NewPlan(b, c.model, c.opts); err != nil {
 		return err
 	}
-	if err := cmp.Or(c.checkEmpty(), c.checkTrained()); err != nil {
-		return err
-	}
-	if err := cmp.Or(c.checkAlone(), c.checkPatterns()); err != nil {
+	c.checkLoads()
+	if err := cmp.Or(c.checkEmpty(), c.checkTrained(), c.checkAlone(), c.checkPatterns()); err != nil {
 		return err
 	}
 	if c.admit != nil {
@@ -206,6 +206,9 @@ var optimizerParts = []string{"optimizer.", "optimizer_state.", "optimizer_state
 // checkTrained rejects a file of a training that holds no weights: the state of an optimizer,
 // which has the shapes of the weights, or a shard of ZeRO-3 whose weights are in such states.
 func (c *conversion) checkTrained() error {
+	if f, ok := c.model.(*dcp.File); ok && c.opts.Keep == nil && c.names == nil {
+		return checkOptimizer(f)
+	}
 	if c.model.Format() != "pth" || c.opts.Keep != nil || c.names != nil {
 		return nil
 	}
@@ -224,6 +227,16 @@ func (c *conversion) checkTrained() error {
 		return fault.Usage("the weights of this shard of a ZeRO checkpoint are in its optimizer states: DeepSpeed's zero_to_fp32.py merges them")
 	case optimizer:
 		return fault.Usage("the file holds the state of an optimizer, and no weights of a model; amn convert --to safetensors --keep '*' takes its tensors (DeepSpeed's zero_to_fp32.py makes a model of ZeRO's shards)")
+	}
+	return nil
+}
+
+// checkOptimizer refuses to take the state of an optimizer for weights.
+func checkOptimizer(f *dcp.File) error {
+	for t := range f.Tensors() {
+		if f.OfOptimizer(t.Name) {
+			return fault.Usage("the checkpoint holds the state of an optimizer, such as " + wire.Quote(t.Name) + ": --select PATH takes the weights (amn parse lists the names), --keep '*' takes all")
+		}
 	}
 	return nil
 }

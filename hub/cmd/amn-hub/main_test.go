@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 func hub(t *testing.T, args ...string) (exit int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	exit = run(ctx, args, streams{strings.NewReader(""), &o, &e})
 	return exit, o.String(), e.String()

@@ -83,7 +83,7 @@ func (c *policyPutCmd) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-// all is what a tenant is called that stands for all.
+// all returns the name of a tenant, or "(all)" for a version that applies to every tenant.
 func all(tenant string) string {
 	if tenant == "" {
 		return "(all)"
