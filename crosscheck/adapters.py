@@ -35,7 +35,7 @@ import tempfile
 import traceback
 import warnings
 
-import loads  # noqa: F401  its path
+import loads  # its path too
 import peft
 import reload as small
 import torch
@@ -47,7 +47,9 @@ from targets import amn
 warnings.filterwarnings("ignore")
 TYPES = """llama qwen2 gemma2 gemma3_text gpt2 openai-gpt gpt_neo gptj gpt_neox gpt_bigcode opt bloom mpt falcon phi codegen ctrl biogpt cohere granite mamba
     bert roberta distilbert albert electra deberta-v2 xlm-roberta modernbert t5 mt5 bart mbart marian pegasus blenderbot m2m_100 led whisper xglm
-    qwen3_moe mixtral qwen2_moe olmoe deepseek_v3 glm4_moe gpt_oss granitemoe llama4_text jamba minimax""".split()
+    qwen3_moe mixtral qwen2_moe olmoe deepseek_v3 glm4_moe gpt_oss granitemoe llama4_text jamba minimax nemotron_h""".split()
+MAMBA = ("falcon_h1", "mamba", "mamba2", "falcon_mamba", "nemotron_h")  # PEFT refuses to adapt their out_proj
+OWN = loads.OWN | {"nemotron_h": {"moe_intermediate_size": 192}}  # of a square expert, the shapes do not say which parameter is meant
 SHAPES = ["linear", "head", "embedding", "both", "whole", "kept tied", "resized", "tokens", "added", "experts"]
 
 
@@ -63,6 +65,8 @@ def arguments(shape, model):
     some = dict(r=4, lora_alpha=8, target_modules=linear)
     if any(type(m).__name__ == "Conv1D" for m in model.modules()):
         some["fan_in_fan_out"] = True
+    if model.config.model_type in MAMBA:
+        linear[:] = [n for n in linear if not n.endswith(".out_proj")]
     plain = [n for n in linear if type(model.get_submodule(n)).__name__ == "Linear"]
     return {
         "linear": (some, 0) if linear else None,
@@ -143,7 +147,7 @@ def of(kind, tied, shapes, root):
         cls = small.class_of(kind)
         base = small.LAYERS | small.TOKENS | small.WIDTHS
         small.VARIANTS = (base | small.HEADS | small.HEAD, base | small.HEADS, small.LAYERS | small.TOKENS, small.LAYERS)
-        own = small.SMALL.get(kind, {}) | loads.OWN.get(kind, {})
+        own = small.SMALL.get(kind, {}) | OWN.get(kind, {})
         small.SMALL[kind] = own | {"tie_word_embeddings": tied}
         small.built(kind, cls, root / "plain", torch.float32)
         small.SMALL[kind] = own

@@ -108,6 +108,8 @@ def groups(f):
         f.create_group(f"tracked/{i}", track_order=True)[f"z{i * 7 % 30}"] = np.arange(i, dtype="i4")
     for i in range(2000):
         f.create_group(f"wide/g{i}")
+    f["größe/später"] = random("f4", (2, 3))
+    f.create_group("ünder/b").create_dataset("ä", data=random("f4", (2,)))
 
 
 def h5py_files():

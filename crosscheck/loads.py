@@ -3,7 +3,9 @@
     python3 crosscheck/run.py loads          CROSSCHECK_TYPES="qwen3_moe bert" CROSSCHECK_FORMATS="fp8 w4a16" CROSSCHECK_WIDTHS="192" for some
     loads.py DUMP WORK                       as run.py calls it
                                              CROSSCHECK_LEDGER=FILE: a line of JSON for each answer (contract/ledger.py); what it has is
-                                             not asked again, but with CROSSCHECK_AGAIN=1 if another amn than CROSSCHECK_COMMIT wrote it
+                                             not asked again, but with CROSSCHECK_AGAIN=1 if another amn than CROSSCHECK_COMMIT wrote it:
+                                             where that one and today's write the same bytes and say the same, what was loaded then is
+                                             loaded today too, and is not loaded again
 
 The width is that of the inner matrices of feed-forward layers and experts, where no group and no block of 128
 may be whole; "heads" is attention with one key of 96 numbers beside queries of 384. Verdicts:
@@ -20,6 +22,7 @@ import collections
 import datetime
 import functools
 import gc
+import hashlib
 import importlib.metadata
 import importlib.util
 import json
@@ -41,7 +44,7 @@ sys.path.append(str(targets.HERE / "contract"))
 import ledger as asked_before  # noqa: E402
 
 TYPES = """llama qwen2 qwen3_moe mixtral qwen2_moe olmoe deepseek_v2 deepseek_v3 glm4_moe glm_moe_dsa hy_v3 gpt_oss llama4_text nemotron_h nemotron qwen3_next
-    dbrx granitemoe ernie4_5_moe phi3 gemma3_text cohere gpt2 falcon bert whisper vit siglip_vision_model t5 mamba falcon_mamba mamba2 bamba jamba lfm2 minimax ministral exaone4""".split()
+    dbrx granitemoe ernie4_5_moe phi3 gemma3_text cohere gpt2 gpt_neox opt falcon bert whisper vit siglip_vision_model t5 mamba falcon_mamba mamba2 bamba jamba lfm2 minimax ministral exaone4""".split()
 TARGETS = ["nf4", "fp8", "w4a16", "nvfp4"]
 WIDTHS = ["192", "160", "576", "1856", "heads"]
 FOUR_BITS = ("nf4", "fp4")
@@ -120,16 +123,39 @@ def rows(m):
     return F.int8_vectorwise_dequant(m.weight.data, m.weight.SCB if m.weight.SCB is not None else m.state.SCB)
 
 
-def one(to, cls, root, fed):
-    plain, ours, back = root / "plain", root / f"ours-{to}", root / f"back-{to}"
-    done = amn("quantize", "--json", "-f", "--to", to, "-o", ours, plain)
-    answer = json.loads(done.stdout.splitlines()[0])
-    if done.returncode:
-        if str(root) in answer["error"]["message"]:
-            raise RuntimeError(answer["error"]["message"])  # about a folder of this sweep, not about the model
-        return "refused", answer["error"]["message"][:200], 0
-    forgotten = answer.get("forgotten", {})
-    said = next((l.get("why") or l["verdict"] for l in forgotten.get("loads", ()) if l["loader"] == "transformers" and l["verdict"] != "loads"), forgotten.get("breaks_again", ""))
+class Wrote:
+    """What amn makes of a folder: quantized, and dequantized again."""
+
+    def __init__(self, to, root):
+        self.ours, self.back = root / f"ours-{to}", root / f"back-{to}"
+        done = amn("quantize", "--json", "-f", "--to", to, "-o", self.ours, root / "plain")
+        answer = json.loads(done.stdout.splitlines()[0])
+        self.refused = answer["error"]["message"] if done.returncode else ""
+        if str(root) in self.refused:
+            raise RuntimeError(self.refused)  # about a folder of this sweep, not about the model
+        self.forgotten = answer.get("forgotten", {})
+        self.said = next((l.get("why") or l["verdict"] for l in self.forgotten.get("loads", ()) if l["loader"] == "transformers" and l["verdict"] != "loads"), self.forgotten.get("breaks_again", ""))
+        self.failed = ""
+        if not self.refused:
+            done = amn("dequantize", "-q", "-f", "--to", "bf16", "-o", self.back, self.ours)
+            self.failed = f"amn dequantize: {done.stderr[-160:]}" if done.returncode else ""
+
+    def digest(self):
+        """Of all bytes that an answer follows from, beside the versions of libraries: both folders, and what amn said."""
+        sums = hashlib.sha256(f"{self.refused}\n{self.said}\n{len(self.forgotten.get('weights', ()))} {len(self.forgotten.get('kept', ()))}\n{'failed' * bool(self.failed)}\n".encode())
+        for folder in (self.ours, self.back):
+            for file in sorted(folder.rglob("*")) if folder.exists() else ():
+                if file.is_file():
+                    with open(file, "rb") as f:
+                        sums.update(f"{folder.name}/{file.relative_to(folder)} ".encode() + hashlib.file_digest(f, "sha256").digest())
+        return sums.hexdigest()[:16]
+
+
+def one(to, cls, root, fed, wrote):
+    ours, back, said = wrote.ours, wrote.back, wrote.said
+    if wrote.refused:
+        return "refused", wrote.refused[:200], 0
+    forgotten = wrote.forgotten
     bad = "said" if said else "WRONG"
     try:
         got, wrong = load(to, cls, ours)
@@ -137,9 +163,8 @@ def one(to, cls, root, fed):
         return bad, f"does not load: {small.said(e)}", 0
     if wrong:
         return bad, f"loads with {wrong}", 0
-    done = amn("dequantize", "-q", "-f", "--to", "bf16", "-o", back, ours)
-    if done.returncode:
-        return "WRONG", f"amn dequantize: {done.stderr[-160:]}", 0
+    if wrote.failed:
+        return "WRONG", wrote.failed, 0
     want, wrong = cls.from_pretrained(back, dtype=torch.bfloat16, device_map="cpu", output_loading_info=True)
     if lost := {k: sorted(map(str, v))[:3] for k, v in wrong.items() if v}:
         return "WRONG", f"amn dequantize's loads with {lost}", 0
@@ -252,13 +277,25 @@ def versions(to):
 def known(ledger):
     """The rows of a ledger that are not asked again."""
     rows = asked_before.rows(ledger) if ledger else []
-    again = os.environ.get("CROSSCHECK_AGAIN")
-    return [r for r in rows if not again or r["versions"].get("amn") == os.environ.get("CROSSCHECK_COMMIT")]
+    return [r for r in rows if not os.environ.get("CROSSCHECK_AGAIN") or r["versions"].get("amn") == os.environ.get("CROSSCHECK_COMMIT") or r["verdict"] in ("not built", "breaks") and without(r["versions"]) == without(versions(r["to"]))]
+
+
+def without(versions):
+    """The versions of the libraries alone."""
+    return {k: v for k, v in versions.items() if k != "amn"}
+
+
+def again(old, wrote):
+    """What is added to the answer of an older amn if it is that of today too: the same libraries would load the same bytes. None if it is not known."""
+    if old is None or old["verdict"] in ("not built", "breaks", "WRONG") or without(old["versions"]) != without(versions(old["to"])) or old.get("wrote") != wrote:
+        return None
+    return {"wrote": wrote, "loaded": old.get("loaded") or f"{old['date']} {old['versions'].get('amn', '')}".strip()}
 
 
 def answers(types, widths, formats, work, ledger):
     lines = known(ledger)
     had = {asked_before.key(r) for r in lines}
+    older = {asked_before.key(r): r for r in asked_before.rows(ledger)} if ledger else {}
     yield from lines
     for kind in types:
         for width in widths:
@@ -267,8 +304,8 @@ def answers(types, widths, formats, work, ledger):
                 continue
             with tempfile.TemporaryDirectory(dir=work) as tmp:
                 root = pathlib.Path(tmp)
-                for to, verdict, why, n in of(kind, width, asked, root):
-                    row = {"type": kind, "width": width, "to": to, "verdict": verdict, "why": why, "elements": n, "date": datetime.date.today().isoformat(), "versions": versions(to)}
+                for to, verdict, why, n, more in of(kind, width, asked, root, older):
+                    row = {"type": kind, "width": width, "to": to, "verdict": verdict, "why": why, "elements": n, "date": datetime.date.today().isoformat(), "versions": versions(to), **more}
                     print(*list(row.values())[:6], file=sys.stderr, flush=True)
                     if ledger:
                         asked_before.add(ledger, row)
@@ -276,7 +313,8 @@ def answers(types, widths, formats, work, ledger):
             gc.collect()
 
 
-def of(kind, width, formats, root):
+def of(kind, width, formats, root, older):
+    """(target, verdict, why, elements, what else the row has) of each target."""
     try:
         cls = small.class_of(kind)
         small.VARIANTS = variant(kind, width)
@@ -290,16 +328,26 @@ def of(kind, width, formats, root):
         if os.environ.get("CROSSCHECK_TRACE"):
             traceback.print_exc()
         for to in formats:
-            yield to, "not built", small.said(e), 0
+            yield to, "not built", small.said(e), 0, {}
         return
     for to in formats:
         try:
-            other = apart_from(to)
-            yield (to, *(other(cls, root, kind, model) if other else one(to, cls, root, fed)))
+            if other := apart_from(to):
+                yield to, *other(cls, root, kind, model), {}
+            else:
+                yield to, *asked(to, cls, root, fed, older.get((kind, width, to)))
         except Exception as e:
             if os.environ.get("CROSSCHECK_TRACE"):
                 traceback.print_exc()
-            yield to, "WRONG", small.said(e), 0
+            yield to, "WRONG", small.said(e), 0, {}
+
+
+def asked(to, cls, root, fed, old):
+    """(verdict, why, elements, what else the row has) of one target; old is the row of an older amn."""
+    wrote = Wrote(to, root)
+    if more := again(old, digest := wrote.digest()):
+        return old["verdict"], old["why"], old["elements"], more
+    return *one(to, cls, root, fed, wrote), {"wrote": digest}
 
 
 def main():

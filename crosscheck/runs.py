@@ -29,9 +29,11 @@ import nested  # noqa: E402
 import numpy as np  # noqa: E402
 import odd  # noqa: E402
 import parts  # noqa: E402
+import recent  # noqa: E402
 import reference  # noqa: E402
 import torch  # noqa: E402
 import unclassed  # noqa: E402
+import views  # noqa: E402
 import vision  # noqa: E402
 import wider  # noqa: E402
 
@@ -43,6 +45,9 @@ GELU = {"gemma": 1e-2, "gemma4": 1e-2, "gemma4-moe": 1e-2, "phi2": 1e-2, "gptneo
         "bert": 1e-2, "distilbert": 1e-2, "roberta": 1e-2, "xlm-roberta": 1e-2, "xlm-roberta-json": 1e-2, "modern-bert": 1e-2,
         "t5-gated": 1e-2, "mt5": 1e-2, "umt5": 1e-2, "t5-encoder": 1e-2, "gpt-oss-mxfp4": 1e-1}  # and rounds what it multiplies blocks with to eight bits
 GELU |= wider.GELU
+nested.FAMILIES |= recent.FAMILIES
+nested.MOST |= recent.MOST
+parts.FAMILIES |= views.FAMILIES
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 rows = []
 

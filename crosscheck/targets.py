@@ -340,16 +340,17 @@ def page(path, targets, table):
     begin = text.index("\n", text.index(HEAD)) + 1
     begin = text.index("\n| type |", begin) + 1
     end = text.find("\n## ", begin)
-    notes, lines = [], ["| type | " + " | ".join(targets) + " |", "|---|" + "---|" * len(targets)]
+    notes, lines = {}, ["| type | " + " | ".join(targets) + " |", "|---|" + "---|" * len(targets)]
     for kind, answers in table.items():
         cells = []
         for to in targets:
             verdict, why = answers.get(to, ("", ""))
             if verdict not in ("equal", "", "not read by mlx_lm"):
                 said = f"does not load: {reason(why)}" if verdict == "does not load" else why.split("; ")[0]  # without what a message advises
-                notes.append(f"- {kind}, {to}: " + " ".join(said.split()).replace("<", "&lt;"))
+                notes.setdefault((kind, " ".join(said.split()).replace("<", "&lt;")), []).append(to)
             cells.append(verdict if verdict != "equal" else why.removesuffix(" modules"))
         lines.append(f"| {kind} | " + " | ".join(cells) + " |")
+    notes = [f"- {kind}, {', '.join(of)}: {said}" for (kind, said), of in notes.items()]
     path.write_text(text[:begin] + "\n".join(lines + [""] + notes) + "\n" + (text[end:] if end > 0 else ""))
 
 

@@ -3,7 +3,7 @@
 
     CROSSCHECK_AMN=./amn python3 crosscheck/benchjobs/run.py [--folder DIR] [--runs 3] [--layers 10] [JOB ...]
 
-The model is a random Llama in BF16, above 1 GB with ten layers; it needs no library. Jobs read what earlier jobs wrote (inspect and scan, dequantize). Each runs with --no-sync, as no library syncs;
+The model is a random Llama in BF16, above 1 GB with ten layers, as a folder and as a GGUF file; it needs no library. Jobs read what earlier jobs wrote (inspect and scan, dequantize). Each runs with --no-sync, as no library syncs;
 files are in the page cache from the second round on. Printed: the median of the seconds, of the processors' seconds, and
 the most memory of all runs, beside a copy of the file by the system, and how often the seconds of that copy. The machine's load is
 printed too: beside other work, the seconds of processors and the memory say most.
@@ -17,6 +17,7 @@ import os
 import pathlib
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -65,6 +66,39 @@ def make(folder, layers):
     (folder / "config.json").write_text(json.dumps(config))
 
 
+# The names of llama.cpp: those of a layer, and the others.
+GGML = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
+        "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
+
+
+def as_gguf(folder, file):
+    """The model as a GGUF file, without a vocabulary: its matrices in BF16, its norms in F32."""
+    text = lambda s: struct.pack("<Q", len(s)) + s.encode()  # noqa: E731
+    keys = {"block_count": 0, "context_length": 4096, "embedding_length": HIDDEN, "feed_forward_length": INNER, "attention.head_count": 16, "attention.head_count_kv": 16}
+    with open(folder / "model.safetensors", "rb") as f:
+        size, = struct.unpack("<Q", f.read(8))
+        header = json.loads(f.read(size))
+        header.pop("__metadata__")
+        keys["block_count"] = sum(k.endswith("q_proj.weight") for k in header)
+        infos, end = b"", 0
+        for name, t in header.items():
+            plain = name.removesuffix(".weight")
+            at = f"blk.{plain.split('.')[2]}." if plain.startswith("model.layers.") else ""
+            norm = len(t["shape"]) == 1
+            infos += text(at + GGML[plain.split(".", 3)[3] if at else plain] + ".weight") + struct.pack(f"<I{len(t['shape'])}QIQ", len(t["shape"]), *t["shape"][::-1], 0 if norm else 30, end)
+            end += (t["data_offsets"][1] - t["data_offsets"][0]) * (2 if norm else 1)
+        head = b"GGUF" + struct.pack("<IQQ", 3, len(header), 2 + len(keys)) + text("general.architecture") + struct.pack("<I", 8) + text("llama")
+        head += text("llama.attention.layer_norm_rms_epsilon") + struct.pack("<If", 6, 1e-5) + b"".join(text("llama." + k) + struct.pack("<II", 4, v) for k, v in keys.items()) + infos
+        with open(file, "wb") as out:
+            out.write(head + bytes(-len(head) % 32))
+            for t in header.values():
+                f.seek(8 + size + t["data_offsets"][0])
+                body = f.read(t["data_offsets"][1] - t["data_offsets"][0])
+                if len(t["shape"]) == 1:
+                    body = b"".join(b"\0\0" + body[i:i + 2] for i in range(0, len(body), 2))
+                out.write(body)
+
+
 def jobs(made, other, out):
     """What each job runs, and what it writes; in an order in which one reads what an earlier one wrote."""
     recipe = made.parent / "recipe.json"
@@ -79,6 +113,9 @@ def jobs(made, other, out):
         "quantize --to nf4": write("quantize", "nf4", "--to", "nf4", made),
         "quantize --to fp8": write("quantize", "fp8", "--to", "fp8", made),
         "quantize --to w4a16": write("quantize", "w4a16", "--to", "w4a16", made),
+        "quantize --to q4_k_m, GGUF": write("quantize", "q4_k_m.gguf", "--to", "q4_k_m", made.parent / "made.gguf"),
+        "quantize --compare nf4,w4a16": (amn("quantize", "-q", "--compare", "nf4,w4a16", made), None),
+        "quantize --budget 4.5bpw, GGUF": write("quantize", "budget.gguf", "--budget", "4.5bpw", made.parent / "made.gguf"),
         "dequantize of fp8": write("dequantize", "back", at("fp8")),
         "convert --to npz": write("convert", "out.npz", "--to", "npz", "--cast", "f16", model),
         "split": write("split", "split", "--max-size", "300MB", made),
@@ -103,7 +140,7 @@ def run(command, wrote):
 
 def main():
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    flags.add_argument("--folder", help="where models and results go: 12 GB with ten layers")
+    flags.add_argument("--folder", help="where models and results go: 15 GB with ten layers")
     flags.add_argument("--runs", type=int, default=3)
     flags.add_argument("--layers", type=int, default=10)
     flags.add_argument("--page", type=pathlib.Path)
@@ -114,6 +151,7 @@ def main():
         made, other, out = root / "made", root / "other", root / "out"
         make(made, a.layers)
         make(other, a.layers)
+        as_gguf(made, root / "made.gguf")
         out.mkdir()
         os.environ["AMN_STATE"] = str(root / "state")
         all_ = jobs(made, other, out)

@@ -9,7 +9,8 @@ line of its own, added at the end; of two rows of the same question the later on
     {"type": "llama", "width": "whole", "class": "LlamaForCausalLM", "rows": [["nf4 fp8", 0, "equal", "14 weights, 1 kept", 4011264, "input_ids"], ...]}
 
 A row of it has the targets that gave the same answer, the number of the run, whose "also" has the versions of what one target needs alone, and
-the values of FIELDS, without empty ones at the end. Nothing is left out: rows() gives what was packed.
+the values of FIELDS, without empty ones at the end. "wrote" has a digest of what amn wrote for each target, "loaded" the day and the amn of the
+loading where it is older than the run: that run wrote the same bytes again. Nothing is left out: rows() gives what was packed.
 """
 import collections
 import json
@@ -18,6 +19,7 @@ import pathlib
 import sys
 
 FIELDS = ("verdict", "why", "elements", "ran")  # what a row has of its own
+BY = ("wrote", "loaded")  # what a line has by target
 ALL = {"transformers", "torch", "amn"}  # the versions of every target of a run
 
 
@@ -31,7 +33,7 @@ def lines(file):
         elif "rows" not in r:
             yield r
         else:
-            head = {k: v for k, v in r.items() if k != "rows"}
+            head = {k: v for k, v in r.items() if k != "rows" and k not in BY}
             for targets, run, *values in r["rows"]:
                 for to in targets.split():
                     of = runs[run]
@@ -39,7 +41,7 @@ def lines(file):
                     row = {**head, "to": to, "verdict": given["verdict"], "why": given.get("why", ""), "elements": given.get("elements", 0)}
                     if "class" in head:
                         row["ran"] = given.get("ran", "")
-                    yield row | {"date": of["date"], "versions": of["versions"] | of.get("also", {}).get(to, {})}
+                    yield row | {"date": of["date"], "versions": of["versions"] | of.get("also", {}).get(to, {})} | {k: r[k][to] for k in BY if to in r.get(k, {})}
 
 
 def key(r):
@@ -64,7 +66,7 @@ def add(file, *new):
 
 def packed(given):
     """The lines of a packed ledger."""
-    runs, groups = [], collections.defaultdict(dict)
+    runs, groups, by = [], collections.defaultdict(dict), collections.defaultdict(lambda: collections.defaultdict(dict))
     for r in sorted(given, key=lambda r: (r["date"], *key(r))):
         common = {k: v for k, v in r["versions"].items() if k in ALL}
         also = {k: v for k, v in r["versions"].items() if k not in ALL}
@@ -79,10 +81,13 @@ def packed(given):
         while values and values[-1] in ("", 0):
             values.pop()
         groups[head].setdefault((runs.index(run), *values), []).append(r["to"])
+        for k in BY:
+            if r.get(k):
+                by[head][k][r["to"]] = r[k]
     short = [{k: v for k, v in {**run, "also": {to: a for to, a in run["also"].items() if a}}.items() if v} for run in runs]
     yield {"runs": short}
     for head, answers in sorted(groups.items()):
-        yield dict(head) | {"rows": [[" ".join(targets), *values] for values, targets in answers.items()]}
+        yield dict(head) | {"rows": [[" ".join(targets), *values] for values, targets in answers.items()]} | dict(by[head])
 
 
 def pack(file):

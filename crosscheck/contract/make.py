@@ -3,6 +3,7 @@
 
     python3 crosscheck/contract/make.py             writes internal/loaders/*.txt
     python3 crosscheck/contract/make.py --check     ends with 1 where a table differs from what it would write
+    python3 crosscheck/contract/make.py --twice     makes each table twice, in processes with other seeds of hashes, and ends with 1 where the two differ
 
     fused.txt      fused.py: what vLLM and SGLang fuse, by architecture, and AutoAWQ by type. Wheels that are large and need a GPU
                    are not installed: their sources are read as syntax trees, and nothing of them is run
@@ -16,9 +17,17 @@
     reads.txt      reads.py: which methods of quantization a loader has, from its sources
 
 The versions are those of quant/requirements-loads.txt and of wheels.py.
+
+A table that was made is kept below .venv/contract/made, under a digest of what it follows from: the scripts, and the names and versions of the
+libraries, whose sources are those of a release. --check reads it there, in seconds, and makes what is not there; --anew makes all.
 """
 import argparse
+import concurrent.futures
 import datetime
+import hashlib
+import json
+import multiprocessing
+import os
 import pathlib
 import re
 import subprocess
@@ -66,39 +75,92 @@ def sources(libraries):
     return found
 
 
-def tables(libraries):
+# Which modules each table is made of, and of which libraries; those of modelled.py are made together.
+TABLES = {
+    "fused.txt": (fused, [*WHEELS, "autoawq"]),
+    "takes.txt": (takes, [*takes.WHERE]),
+    "layers.txt": (layers, ["transformers"]),
+    "reads.txt": (reads, [*WHEELS, *reads.OTHERS]),
+}
+MODELLED = {"merged.txt": "merged.py", "names.txt": "names.py", "ties.txt": "ties.py"}
+
+
+def read(table, name, folder, version):
+    """The part of a table that is read from the sources of a library."""
+    if table == "layers.txt":
+        return f"# transformers {version}\n" + "".join(f"{k}|{m}\n" for k, m in layers.rows(folder / "transformers"))
+    return f"# {name} {version}\n" + "".join("|".join((name, *row)) + "\n" for row in TABLES[table][0].rows(name, folder))
+
+
+def modelled(libraries):
+    """The tables for which models are built."""
+    done = subprocess.run([libraries.python, str(HERE / "modelled.py")], stdout=subprocess.PIPE, text=True, check=True, env=libraries.environment(["loads", "quant"]))
+    version, rows = json.loads(done.stdout)
+    return {name: f"# transformers {version}\n" + "".join("|".join(row) + "\n" for row in rows[name]) for name in MODELLED}
+
+
+def key(table, known, libraries):
+    """A digest of all that a table follows from: the scripts, and what is installed."""
+    scripts = [HERE / f for f in ("modelled.py", *MODELLED.values())] + [HERE.parent / "linears" / f for f in ("reload.py", "models.py")] if table in MODELLED else [pathlib.Path(TABLES[table][0].__file__)]
+    sums = hashlib.sha256()
+    for script in [HERE / "make.py", *scripts]:
+        sums.update(hashlib.sha256(script.read_bytes()).digest())
+    if table in MODELLED:
+        installed = sorted(d.name for folder in (libraries.root / "loads", libraries.root / "quant") for d in folder.glob("*.dist-info"))
+        python = subprocess.run([libraries.python, "-c", "import sys, importlib.metadata as m; print(sys.version, m.version('torch'))"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        sums.update(json.dumps([installed, python]).encode())
+    else:
+        sums.update(json.dumps([(n, known[n][1]) for n in TABLES[table][1]]).encode())
+    return sums.hexdigest()[:24]
+
+
+def tables(libraries, anew=False):
     """The text of each table, without its first line."""
-    known = sources(libraries)
+    known, made, out = sources(libraries), libraries.root / "contract" / "made", {}
+    made.mkdir(parents=True, exist_ok=True)
+    files = {table: made / f"{key(table, known, libraries)}-{table}" for table in (*TABLES, *MODELLED)}
+    left = [table for table in files if anew or not files[table].exists()]
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("fork")) as pool:
+        parts = {table: [pool.submit(read, table, name, *known[name]) for name in TABLES[table][1]] for table in left if table in TABLES}
+        for table, futures in parts.items():
+            out[table] = "".join(f.result() for f in futures)
+    if any(table in MODELLED for table in left):
+        out |= modelled(libraries)
+    for table, text in out.items():
+        files[table].write_text(text)
+    return {table: out.get(table) or file.read_text() for table, file in files.items()}
 
-    def of(module, *names):
-        return [f"# {n} {known[n][1]}\n" + "".join("|".join((n, *row)) + "\n" for row in module.rows(n, known[n][0])) for n in names]
 
-    def said(script):
-        done = subprocess.run([libraries.python, str(HERE / script)], stdout=subprocess.PIPE, text=True, check=True, env=libraries.environment(["loads", "quant"]))
-        version, _, rest = done.stdout.partition("\n")
-        return f"# transformers {version}\n{rest}"
-
-    out = {
-        "fused.txt": of(fused, *WHEELS, "autoawq"),
-        "takes.txt": of(takes, *takes.WHERE),
-        "merged.txt": [said("merged.py")],
-        "names.txt": [said("names.py")],
-        "ties.txt": [said("ties.py")],
-        "layers.txt": [f"# transformers {known['transformers'][1]}\n" + "".join(f"{k}|{m}\n" for k, m in layers.rows(libraries.root / "loads" / "transformers"))],
-        "reads.txt": of(reads, *WHEELS, *reads.OTHERS),
-    }
-    return {name: "".join(parts) for name, parts in out.items()}
+def twice(libraries):
+    """How many tables differ from themselves, made again."""
+    wrong = 0
+    for seed in ("1", "2"):
+        os.environ["PYTHONHASHSEED"] = seed
+        script = "import sys; sys.path.insert(0, sys.argv[1]); import make, json; from environment import Libraries; print(json.dumps(make.tables(Libraries(), True)))"
+        done = subprocess.run([sys.executable, "-c", script, str(HERE)], stdout=subprocess.PIPE, text=True, check=True)
+        made = json.loads(done.stdout.splitlines()[-1])
+        if seed == "1":
+            first = made
+    for name, text in made.items():
+        same = text == first[name]
+        wrong += not same
+        print("WRONG" if not same else "equal", name, len(text), "bytes", hashlib.sha256(text.encode()).hexdigest()[:16])
+    return wrong
 
 
 def main():
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("--check", action="store_true")
-    check = flags.parse_args().check
+    flags.add_argument("--anew", action="store_true")
+    flags.add_argument("--twice", action="store_true")
+    given = flags.parse_args()
     from environment import Libraries
+    if given.twice:
+        sys.exit(twice(Libraries()) > 0)
     wrong = 0
-    for name, text in tables(Libraries()).items():
+    for name, text in tables(Libraries(), given.anew).items():
         file = OUT / name
-        if not check:
+        if not given.check:
             file.write_text(f"# Made by crosscheck/contract/make.py on {datetime.date.today().isoformat()}.\n" + text)
         elif file.read_text().partition("\n")[2] != text:
             was, now = (set(re.split("\n", t)) for t in (file.read_text().partition("\n")[2], text))

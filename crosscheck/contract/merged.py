@@ -19,17 +19,23 @@ def is_stack(c):
     return isinstance(c, WeightRenaming) and len(c.target_patterns) == 1 and re.fullmatch(r"[\w.\\]*\bexperts\.(gate_up|up|down)_proj", c.target_patterns[0])
 
 
-def rows():
+def of(kind):
+    """(what, type) of each conversion of a type."""
+    for c in get_checkpoint_conversion_mapping(kind) or ():
+        if isinstance(c, WeightConverter) or is_stack(c):
+            plain = lambda patterns: " ".join(sorted(p.replace("\\.", ".").strip(".") for p in patterns))
+            yield f"{plain(c.source_patterns)} > {plain(c.target_patterns)} [{' '.join(type(o).__name__ for o in getattr(c, 'operations', ()))}]", kind
+
+
+def rows(answers):
     same = collections.defaultdict(list)
-    for kind in sorted(CONFIG_MAPPING_NAMES):
-        for c in get_checkpoint_conversion_mapping(kind) or ():
-            if isinstance(c, WeightConverter) or is_stack(c):
-                plain = lambda patterns: " ".join(sorted(p.replace("\\.", ".").strip(".") for p in patterns))
-                same[f"{plain(c.source_patterns)} > {plain(c.target_patterns)} [{' '.join(type(o).__name__ for o in getattr(c, 'operations', ()))}]"].append(kind)
+    for answer in answers:
+        for what, kind in answer:
+            same[what].append(kind)
     return sorted((" ".join(kinds), what) for what, kinds in same.items())
 
 
 if __name__ == "__main__":
     print(transformers.__version__)
-    for kinds, what in rows():
+    for kinds, what in rows(map(of, sorted(CONFIG_MAPPING_NAMES))):
         print(f"{kinds}|{what}")

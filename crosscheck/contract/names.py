@@ -92,25 +92,31 @@ def renames(kind, cls):
     return any(get_checkpoint_conversion_mapping(k) for k in (kind, cls.__name__, *inside)) or "AutoConfig" in {c.__name__ for c in getattr(own, "sub_configs", {}).values()}
 
 
-def rows(only=()):
+def of(kind, only=()):
+    """(what, type/class) of each class of a type."""
+    for cls in classes(kind):
+        if only and cls.__name__ not in only:
+            continue
+        try:
+            if not renames(kind, cls):
+                continue
+            found = set(pairs(kind, cls))
+        except Exception as e:
+            print(kind, cls.__name__, e, file=sys.stderr)
+            continue
+        if any(f != m for f, m in found):
+            yield " ".join(f"{f or '.'}>{m or '.'}" for f, m in sorted(beginnings(found))), f"{kind}/{cls.__name__}"
+
+
+def rows(answers):
     same = collections.defaultdict(set)
-    for kind in sorted(configuration_auto.CONFIG_MAPPING_NAMES):
-        for cls in classes(kind):
-            if only and cls.__name__ not in only:
-                continue
-            try:
-                if not renames(kind, cls):
-                    continue
-                found = set(pairs(kind, cls))
-            except Exception as e:
-                print(kind, cls.__name__, e, file=sys.stderr)
-                continue
-            if any(f != m for f, m in found):
-                same[" ".join(f"{f or '.'}>{m or '.'}" for f, m in sorted(beginnings(found)))].add(f"{kind}/{cls.__name__}")
+    for answer in answers:
+        for what, name in answer:
+            same[what].add(name)
     return sorted((" ".join(sorted(names)), what) for what, names in same.items())
 
 
 if __name__ == "__main__":
     print(transformers.__version__)
-    for names, what in rows(sys.argv[1:]):
+    for names, what in rows(of(kind, sys.argv[1:]) for kind in sorted(configuration_auto.CONFIG_MAPPING_NAMES)):
         print(f"{names}|{what}")

@@ -60,6 +60,8 @@ def ledger(found):
     amn = versions.pop("amn", {})
     libraries = ", ".join(f"{k} {v.most_common(1)[0][0]}" for k, v in versions.items())
     libraries += "; " + ", ".join(f"{n} rows with amn at {commit}" for commit, n in sorted(amn.items())) if amn else ""
+    if again := sum("loaded" in r for r in found.values()):
+        libraries += f"; {again} rows wrote again, byte for byte, what was loaded before"
     dates = sorted({r["date"] for r in found.values()})
     out = [f"{len(kinds)} model types, {sum(count.values())} folders, {dates[0]}" + (f" to {dates[-1]}" if len(dates) > 1 else "") + f"; {libraries}.", "",
            "| verdict | " + " | ".join(targets) + " |", "|---|" + "---:|" * len(targets)]

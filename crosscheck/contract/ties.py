@@ -88,30 +88,33 @@ def asked(kind, cls):
     return bare(by[0]), bare(by[1]), sorted({bare(n) for n in yes[2]}), mark
 
 
-def rows(only=()):
+def of(kind):
+    """(what, type) of a type that has an embedding of texts."""
+    inner, heads, more, mark = [], [], [], ""
+    try:
+        for cls in classes(kind):
+            if (found := asked(kind, cls)) is None:
+                continue
+            inner.append(found[0])
+            heads += [found[1]] if found[1] else []
+            more += found[2]
+            mark = mark or (found[3] if found[1] else "")
+    except Exception as e:
+        print(kind, e, file=sys.stderr)
+        return
+    if inner:
+        yield "|".join([*(" ".join(dict.fromkeys(x)) for x in (inner, heads, more)), mark or "0"]), kind
+
+
+def rows(answers):
     same = collections.defaultdict(list)
-    for kind in sorted(configuration_auto.CONFIG_MAPPING_NAMES):
-        if only and kind not in only:
-            continue
-        inner, heads, more, mark = [], [], [], ""
-        try:
-            for cls in classes(kind):
-                if (found := asked(kind, cls)) is None:
-                    continue
-                inner.append(found[0])
-                heads += [found[1]] if found[1] else []
-                more += found[2]
-                mark = mark or (found[3] if found[1] else "")
-        except Exception as e:
-            print(kind, e, file=sys.stderr)
-            continue
-        if inner:
-            unique = [" ".join(dict.fromkeys(x)) for x in (inner, heads, more)]
-            same["|".join([*unique, mark or "0"])].append(kind)
+    for answer in answers:
+        for what, kind in answer:
+            same[what].append(kind)
     return sorted((" ".join(sorted(kinds)), what) for what, kinds in same.items())
 
 
 if __name__ == "__main__":
     print(transformers.__version__)
-    for kinds, what in rows(sys.argv[1:]):
+    for kinds, what in rows(map(of, sys.argv[1:] or sorted(configuration_auto.CONFIG_MAPPING_NAMES))):
         print(f"{kinds}|{what}")

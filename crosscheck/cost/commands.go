@@ -143,15 +143,21 @@ const maxTime = 2 * time.Minute
 // measure runs a command, and again if that took long enough to be blind for long: what sees
 // each look at the context costs time itself.
 func (c *command) measure(in *input) (p price) {
-	from := cpu()
-	p = c.under(in, nil)
-	p.cpu = cpu() - from
+	p = c.timed(in)
 	if p.cpu >= least {
 		l := looks{last: time.Now()}
 		c.under(in, l.look)
 		l.look()
 		p.blind = min(l.longest, p.cpu) // of the clock: others may have had the processor meanwhile
 	}
+	return p
+}
+
+// timed runs a command once.
+func (c *command) timed(in *input) price {
+	from := cpu()
+	p := c.under(in, nil)
+	p.cpu = cpu() - from
 	return p
 }
 

@@ -7,20 +7,22 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"runtime/pprof"
 	"slices"
+	"strings"
 	"time"
 )
 
 var (
-	forTime = flag.Duration("time", 10*time.Minute, "how long to search")
+	forTime = flag.Duration("time", 10*time.Minute, "how long to search, in time of the processor")
 	root    = flag.String("root", ".", "the repository")
 	keep    = flag.String("keep", "", "write the dearest inputs into this folder")
 	table   = flag.String("table", "", "write the table between the marks of this document")
 	seed    = flag.Uint64("seed", 1, "of the random numbers")
-	only    = flag.String("only", "", "one command, such as scan")
+	only    = flag.String("only", "", "commands, such as scan,stats")
 	dump    = flag.Bool("dump", false, "print every run that takes at least 5 ms")
 	gridded = flag.Bool("grid", false, "first try each token of shapes.go under each name")
 	just    = flag.Bool("just", false, "measure the files of -begin alone, and change nothing")
@@ -56,7 +58,6 @@ type search struct {
 	changing bool      // the seeds are done
 	runs     int
 	median   float64
-	began    time.Time
 	said     time.Time // when it last said how far it is
 }
 
@@ -122,23 +123,17 @@ func run() error {
 	for _, in := range list {
 		s.seeds[in.format] = append(s.seeds[in.format], in)
 	}
-	s.began = time.Now()
-	s.said = s.began
+	s.said = time.Now()
+	for _, in := range list {
+		s.try(in)
+	}
+	s.changing = true
 	if *gridded {
 		grid(s.try)
 	}
-	end := s.began.Add(*forTime)
-	for _, in := range list {
-		if time.Now().After(end) && !*just {
-			break
-		}
-		s.try(in)
-	}
-	if *just {
-		end = time.Now()
-	}
-	s.changing = true
-	for time.Now().Before(end) {
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, os.Interrupt)
+	for !*just && cpu() < *forTime && len(stopped) == 0 {
 		parent := list[s.IntN(len(list))]
 		if dear := s.dear(); len(dear) > 0 && s.IntN(2) == 0 {
 			parent = dear[s.IntN(len(dear))]
@@ -153,13 +148,13 @@ func run() error {
 	return s.report()
 }
 
-// say prints how far the search is, once a minute.
+// say prints how far the search is, once a minute, and keeps what it has.
 func (s *search) say() {
 	if time.Since(s.said) < time.Minute {
 		return
 	}
 	s.said = time.Now()
-	fmt.Fprintf(os.Stderr, "%v: %d runs", time.Since(s.began).Round(time.Second), s.runs)
+	fmt.Fprintf(os.Stderr, "%v: %d runs", cpu().Round(time.Second), s.runs)
 	for _, measure := range measures[:2] {
 		if list := s.sorted(measure); len(list) > 0 {
 			r := &list[0]
@@ -167,6 +162,11 @@ func (s *search) say() {
 		}
 	}
 	fmt.Fprintln(os.Stderr)
+	if *keep != "" {
+		if err := s.write(*keep); err != nil {
+			fmt.Fprintln(os.Stderr, "cost:", err)
+		}
+	}
 }
 
 // try runs every command on the input and keeps it where it is the dearest.
@@ -174,7 +174,7 @@ func (s *search) try(in *input) {
 	s.say()
 	for i := range commands {
 		c := &commands[i]
-		if *only != "" && c.name != *only {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), c.name) {
 			continue
 		}
 		p := c.measure(in)
@@ -275,8 +275,9 @@ func (s *search) report() error {
 func (s *search) stepOfSeeds() float64 {
 	var steps []float64
 	for _, r := range s.counted {
-		if p := r.command.again(r.in, r.command.measure(r.in)); p.step() > 0 {
-			steps = append(steps, p.step())
+		p, q := r.command.timed(r.in), r.command.timed(r.in)
+		if n := min(p.step(), q.step()); n > 0 {
+			steps = append(steps, n)
 		}
 	}
 	if len(steps) == 0 {

@@ -51,6 +51,10 @@ func shapes() (list []*input) {
 	text("vocab.txt", "", "a\n", 20_000, "")
 	text("tokenizer.json", `{"model":{"type":"BPE","vocab":{"a":0},"merges":["a b"`, `,"a b"`, 10_000, `]}}`)
 	text("tokenizer_config.json", `{"chat_template":"`, "{% if a %}{% endif %}", 5_000, `"}`)
+	// What the grid found dearest for a step, before it was charged.
+	text("tokenizer.json", `{"a":"`, `\\`, gridLen/2, `"}`)
+	text("config.json", "{{ ", "(", gridLen, " }}")
+	text("config.json", "x: {", "import os\n", gridLen/10, "}\n")
 	imports := "a\ncos\nsystem\n" // may begin a pickle anywhere
 	text("a.txt", imports, strings.Repeat("V", 4_000)+" b\n", 16, "")
 	text("a.txt", imports, strings.Repeat("I", 2_000)+"\n", 32, "")

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // listed is how many rows of each measure are printed for a command.
@@ -13,7 +15,8 @@ const listed = 3
 // table is what was found, in Markdown.
 func (s *search) table() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%d runs in %v, seed %d. The median step takes %.0f ns, of %d runs that take at least %v.\n", s.runs, *forTime, *seed, s.median, len(s.counted), least)
+	fmt.Fprintf(&out, "%s: `%s`, %d runs in %v of the processor. The median step takes %.0f ns, of %d runs that take at least %v.\n",
+		time.Now().Format(time.DateOnly), strings.Join(s.flags(), " "), s.runs, cpu().Round(time.Second), s.median, len(s.counted), least)
 	out.WriteString("\n| command | format | file | size | inflated | CPU time | of the bound | ends with |\n|---|---|---|---|---|---|---|---|\n")
 	s.rows(byRate, func(r row) {
 		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s | %.3f s | %.2f | %s |\n", r.command, r.key.format, cell(r.in.name), size(int64(len(r.in.data))), size(r.price.inflated), r.price.cpu.Seconds(), r.score, r.price.class())
@@ -27,6 +30,17 @@ func (s *search) table() string {
 		fmt.Fprintf(&out, "| %s | %s | %s | %s | %.3f s | %.1f ms | %s |\n", r.command, r.key.format, cell(r.in.name), size(int64(len(r.in.data))), r.price.cpu.Seconds(), r.score/1e6, r.price.class())
 	})
 	return out.String()
+}
+
+// flags are those of the command that change what is found.
+func (s *search) flags() []string {
+	list := []string{"go run ./crosscheck/cost"}
+	flag.Visit(func(f *flag.Flag) {
+		if f.Name != "table" && f.Name != "keep" && f.Name != "root" && f.Name != "profile" {
+			list = append(list, fmt.Sprintf("-%s=%v", f.Name, f.Value))
+		}
+	})
+	return list
 }
 
 // rows visits the dearest of each command.

@@ -103,10 +103,10 @@ def draft(tree, classes, name, c):
 
 
 def taken():
-    """The classes that rows have."""
+    """The classes that rows of text models have; the names of others end in Projector."""
     text = "".join(p.read_text() for p in (ROOT / "internal" / "family").glob("row_*.go"))
-    found = {n for m in re.findall(r"names: +\[\]string\{([^}]*)\}", text) for n in re.findall(r'"([^"]+)"', m)}
-    return found | set(re.findall(r'named3vl\("([^"]+)"', text))
+    found = re.findall(r"^(?:var |\t)\w+Row += &row\{.*?names: +\[\]string\{([^}]*)\}", text, re.S | re.M)
+    return {n for m in found for n in re.findall(r'"([^"]+)"', m)}
 
 
 def roots(tree):

@@ -24,9 +24,15 @@ def converter(tree):
                 classes[node.name] = Class(path.name, node)
     text, parts = {}, {}
     for c in classes.values():
-        for name in c.registered:
+        for name in c.registered if not raises(c) else ():
             (parts if arch(classes, c) == "MMPROJ" else text)[name] = c
     return classes, text, parts
+
+
+def raises(c):
+    """Whether the class is registered only to say that there is no such model, as that of Ultravox's text model."""
+    last = c.methods["__init__"].body[-1] if "__init__" in c.methods else None
+    return isinstance(last, ast.Raise) and isinstance(last.exc, ast.Call) and getattr(last.exc.func, "id", "") == "NotImplementedError"
 
 
 def chain(classes, c):

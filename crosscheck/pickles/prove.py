@@ -53,7 +53,7 @@ class Maker:
         import numpy as np
         self.rng, self.rows = rng, []
         for cls, _ in sets.chosen():
-            lines = list(sets.members(cls, sets.importlib.metadata.version(sets.LIBRARY.dist) if sets.LIBRARY.dist else ""))
+            lines = list(sets.members(cls, sets.version()))
             if lines:
                 self.rows.append((sets.full(cls), cls, lines))
         self.arrays = [pickletools.optimize(pickle.dumps(a, 3))[2:-1] for a in (np.arange(4.0), np.zeros((2, 2), "i8"), np.array(["a", None], object), np.zeros(0), np.array(["b"]))]

@@ -1,6 +1,9 @@
 """Makes a class set from a library that is installed.
 
     python sets.py NAME [WHY] > vm/sets/NAME.set
+    python sets.py --merge FILE... > vm/sets/NAME.set
+
+The second joins the sets of several versions of a library, each made with that version.
 
 A class of Python is in the set if reading its source proves that loading it runs nothing
 but __setstate__ of scikit-learn's BaseEstimator, which stores attributes, and that no method
@@ -22,8 +25,9 @@ import enum
 import functools
 import importlib
 import importlib.machinery
-import importlib.metadata
+import importlib.util
 import inspect
+import operator
 import pkgutil
 import re
 import sys
@@ -44,6 +48,7 @@ RUNS = ("__reduce__", "__reduce_ex__", "__del__", "__getattribute__", "__getnewa
 # The same of instances that are dicts, which get items and no state.
 OF_DICTS = ("__setitem__", "__missing__", "__contains__")
 
+DISTANCES = ("Euclidean", "Manhattan", "Chebyshev", "Minkowski")
 # What no source of Python says: the pattern of the call and of the state, and a rule.
 SKLEARN = {
     "sklearn.tree._tree.Tree": ["call (int, array:i8.1, int)", "state {'max_depth': int, 'node_count': int, 'nodes': array, 'values': array:f8.3}", "check tree"],
@@ -58,8 +63,8 @@ SKLEARN = {
     # Trees of neighbors, and distances. Those with weights or a matrix are left out.
     **{f"sklearn.neighbors._{kind}_tree.newObj": [f"call (@sklearn.neighbors._{kind}_tree.{name})", f"state (array:f8.2, array:i8.1, array, array:f8.3, positive, positive, positive, int64, int64, int64, int64, <sklearn.metrics._dist_metrics.newObj>, none)", "check neighbortree"] for kind, name in (("kd", "KDTree"), ("ball", "BallTree"))},
     "sklearn.neighbors._kd_tree.KDTree": [], "sklearn.neighbors._ball_tree.BallTree": [],
-    "sklearn.metrics._dist_metrics.newObj": ["call (@" + " | @".join(f"sklearn.metrics._dist_metrics.{name}Distance64" for name in ("Euclidean", "Manhattan", "Chebyshev", "Minkowski")) + ")", "state (number, array:f8.1, array:f8.2)", "check distance"],
-    **{f"sklearn.metrics._dist_metrics.{name}Distance64": [] for name in ("Euclidean", "Manhattan", "Chebyshev", "Minkowski")},
+    "sklearn.metrics._dist_metrics.newObj": ["call (@" + " | @".join(f"sklearn.metrics._dist_metrics.{name}Distance{bits}" for name in DISTANCES for bits in ("64", "")) + ")", "state (number, array:f8.1, array:f8.2)", "check distance"],
+    **{f"sklearn.metrics._dist_metrics.{name}Distance{bits}": [] for name in DISTANCES for bits in ("64", "")},
     # A dict whose __setstate__ stores nothing.
     "sklearn.utils._bunch.Bunch": ["new ()", "state {'_deprecated_key_to_warnings'?: {str: str}}", "dict {str: values}"],
     # Losses in compiled code: a number at most, and methods that fitting gives arrays.
@@ -67,6 +72,7 @@ SKLEARN = {
     **{f"sklearn._loss._loss.Cy{name}": [f"call ({args})"] for name, args in (("AbsoluteError", ""), ("ExponentialLoss", ""), ("HalfBinomialLoss", ""), ("HalfGammaLoss", ""), ("HalfPoissonLoss", ""), ("HalfSquaredError", ""), ("HalfTweedieLoss", "float"), ("HalfTweedieLossIdentity", "float"), ("HuberLoss", "float"), ("PinballLoss", "float"))},
 }
 # Classes of scikit-learn that are no estimators and that estimators hold.
+SCORERS = ("sklearn.metrics._scorer", "sklearn.metrics.scorer")
 PARTS = ("sklearn.model_selection._split", "sklearn._loss.loss", "sklearn._loss.link", "sklearn.gaussian_process.kernels", "sklearn.neural_network._stochastic_optimizers", "sklearn.calibration", "sklearn.gaussian_process._gpc", "sklearn.ensemble._hist_gradient_boosting.binning")
 HELD = {"_PassthroughScorer", "_CalibratedClassifier", "_SigmoidCalibration", "_BinaryGaussianProcessClassifierLaplace", "_BinMapper"}
 # Estimators whose private attributes lead compiled code out of its arrays, and about which there is no rule:
@@ -79,7 +85,7 @@ LOOPS = tuple(f"sklearn.{name}" for name in (
     "cluster._k_means_minibatch._minibatch_update_dense", "cluster._k_means_minibatch._minibatch_update_sparse", "cluster._k_means_common._is_same_clustering", "cluster._k_means_common._relocate_empty_clusters_dense",
     "decomposition._online_lda_fast.cy_dirichlet_expectation_1d", "decomposition._online_lda_fast.cy_mean_change", "decomposition._online_lda_fast._dirichlet_expectation_2d",
     *(f"metrics._pairwise_distances_reduction._{module}.{name}{bits}" for module, name in (("argkmin", "ArgKmin"), ("argkmin_classmode", "ArgKminClassMode"), ("radius_neighbors", "RadiusNeighbors"), ("radius_neighbors_classmode", "RadiusNeighborsClassMode")) for bits in (32, 64)),
-    "ensemble._hist_gradient_boosting._binning._map_to_bins", "utils._bitset.set_bitset_memoryview", "ensemble._gradient_boosting.predict_stages", "ensemble._gradient_boosting.predict_stage",
+    "ensemble._hist_gradient_boosting._binning._map_to_bins", "utils._bitset.set_bitset_memoryview", "ensemble._hist_gradient_boosting._bitset.set_bitset_memoryview", "ensemble._gradient_boosting.predict_stages", "ensemble._gradient_boosting.predict_stage",
     *(f"metrics._dist_metrics.DistanceMetric{bits}" for bits in ("", 32, 64)),
     "svm._libsvm", "svm._libsvm.predict", "svm._libsvm.predict_proba", "svm._libsvm.decision_function", "svm._libsvm.set_verbosity_wrap", "svm._libsvm_sparse", "svm._libsvm_sparse.libsvm_sparse_predict", "svm._libsvm_sparse.libsvm_sparse_predict_proba", "svm._libsvm_sparse.libsvm_sparse_decision_function"))
 # The rules of classes by the attributes that they are about, and the methods that make a
@@ -90,6 +96,8 @@ EXPLAINED = {"CountVectorizer._count_vocab", "DictVectorizer._transform", "OneHo
              "SelectorMixin.inverse_transform", "FeatureHasher.transform", "AdditiveChi2Sampler._transform_sparse", "sklearn.preprocessing._polynomial._create_expansion",
              # of neighbors, whose numbers are below that of the points
              "KNeighborsMixin.kneighbors_graph", "RadiusNeighborsMixin.radius_neighbors_graph",
+             # of a tree of neighbors, which a rule has looked at
+             "sklearn.neighbors._base._tree_query_parallel_helper",
              # of the caller's labels, among them alone those that a class has
              "sklearn.preprocessing._label.label_binarize", "MultiLabelBinarizer._transform", "OneVsRestClassifier.predict",
              # asked for by fitting, or by the name of a solver that no other method gives
@@ -98,6 +106,9 @@ EXPLAINED = {"CountVectorizer._count_vocab", "DictVectorizer._transform", "OneHo
 LOADED = {"sklearn.base.BaseEstimator", "sklearn.isotonic.IsotonicRegression"}
 # Attributes whose values are narrower than any data, by name.
 VALUES = {"n_jobs": "none | small", "tree_": "<sklearn.tree._tree.Tree>", "memory": "none", "input": "'content'", "n_features": "positive", "X_thresholds_": "array:f4/f8.1", "y_thresholds_": "array:f4/f8.1", "_sparse": "false", "_preprocessor": "none", "_in_fit": "false", "n_threads": "none | small", "_bin_mapper": "<sklearn.ensemble._hist_gradient_boosting.binning._BinMapper>", "_tree": "none | <sklearn.neighbors._kd_tree.newObj> | <sklearn.neighbors._ball_tree.newObj>", "token_pattern": r"'(?u)\b\w\w+\b' | none"}
+# Rules of classes whose attributes were named otherwise once, since which version. Before 0.24 texts
+# are found by binary search, and no rule sorts texts.
+OWN_CHECKS = {"OneHotEncoder": ("0.24", "onehot"), "OrdinalEncoder": ("0.24", "categories")}
 # The same for one class, which no rule about the attribute is about.
 OWN_VALUES = {("KernelDensity", "tree_"): "<sklearn.neighbors._kd_tree.newObj> | <sklearn.neighbors._ball_tree.newObj>"}
 SINK_METHODS = {"tofile", "to_csv", "to_pickle", "to_hdf", "to_sql", "to_parquet", "to_excel", "to_json", "eval", "query", "dump", "pipe", "save", "savez"}
@@ -121,11 +132,12 @@ class Library:
 
     def classes(self):
         if self.packages[0] == "sklearn":
-            from sklearn.utils import all_estimators
-            import sklearn.experimental.enable_halving_search_cv
-            import sklearn.metrics._scorer
-            parts = {c for m in (*map(importlib.import_module, PARTS), sklearn.metrics._scorer) for c in vars(m).values() if isinstance(c, type) and c.__module__ == m.__name__ and (c.__name__ in HELD or not c.__name__.startswith("_") and m.__name__ in PARTS)}
-            return sorted({c for _, c in all_estimators() if c.__name__ not in UNCHECKED} | parts, key=lambda c: (c.__module__, c.__name__)), {}
+            present("sklearn.experimental.enable_halving_search_cv")
+            present("sklearn.experimental.enable_hist_gradient_boosting")
+            every = getattr(present("sklearn.utils.discovery") or sys.modules["sklearn.utils"], "all_estimators", None) or importlib.import_module("sklearn.utils.testing").all_estimators
+            every = every(**{name: True for name in ("include_meta_estimators", "include_other", "include_dont_test") if name in inspect.signature(every).parameters})
+            parts = {c for m in filter(None, map(present, PARTS + SCORERS)) for c in vars(m).values() if isinstance(c, type) and c.__module__ == m.__name__ and (c.__name__ in HELD or not c.__name__.startswith("_") and m.__name__ in PARTS)}
+            return sorted({c for _, c in every if c.__name__ not in UNCHECKED} | parts, key=lambda c: (c.__module__, c.__name__)), {}
         found, names = {}, {}
         package = importlib.import_module(self.packages[0])
         modules = [package]
@@ -145,14 +157,23 @@ class Library:
 
 # A booster keeps the text of its model, which __setstate__ gives to compiled code that reads
 # it without looking at its numbers.
-LIGHTGBM = {
-    "lightgbm.basic.Booster": ["new ()", ("'_handle': str", {"_handle": None, "_network": "false", "_Booster__init_predictor": "none", "train_set": "none", "handle": None}), "check lightgbm"],
-}
+def lightgbm():
+    from lightgbm.basic import Booster
+    handle = "_handle" if "_handle" in inspect.getsource(Booster.__setstate__) else "handle"  # before 4.0
+    return {"lightgbm.basic.Booster": ["new ()", (f"'{handle}': str", {"_handle": None, "_network": "false", "network": "false", "_Booster__init_predictor": "none", "train_set": "none", "handle": None}), "check lightgbm"]}
+
+
+def aliases():
+    """Returns the parameters of LightGBM with their other names."""
+    from lightgbm.basic import _ConfigAliases
+    return _ConfigAliases._get_all_param_aliases() if hasattr(_ConfigAliases, "_get_all_param_aliases") else _ConfigAliases.aliases
+
+
 SAVES = ("save", "load", "to_", "from_", "write", "read", "plot", "draw", "show", "export", "import", "download", "open", "dump")
 LIBRARIES = {
     "sklearn": Library("Estimators of scikit-learn whose source runs nothing and whose numbers no compiled code follows unseen", "scikit-learn", ("sklearn",), rules=SKLEARN, explained=LOOPS),
     "imblearn": Library("Samplers and ensembles of imbalanced-learn", "imbalanced-learn", ("imblearn", "sklearn"), ("fit_resample", "fit_sample")),
-    "lightgbm": Library("Estimators of LightGBM, and boosters whose text is a model", "lightgbm", ("lightgbm", "sklearn"), SAVES + ("model_", "trees_", "predict", "dump_"), LIGHTGBM, {"_Booster": "none | <lightgbm.basic.Booster>"}, only=("lightgbm.sklearn",), settings=lambda: __import__("lightgbm").basic._ConfigAliases._get_all_param_aliases()),
+    "lightgbm": Library("Estimators of LightGBM, and boosters whose text is a model", "lightgbm", ("lightgbm", "sklearn"), SAVES + ("model_", "trees_", "predict", "dump_"), lightgbm, {"_Booster": "none | <lightgbm.basic.Booster>"}, only=("lightgbm.sklearn",), settings=aliases),
     "gensim": Library("Vectors, dictionaries and models of gensim", "gensim", ("gensim",), SAVES + ("train", "update", "build_vocab", "scan_vocab", "prepare", "create_", "add_", "intersect", "init_", "evaluate"),
                       {"gensim.utils.call_on_class_only": []}, {"load": "@gensim.utils.call_on_class_only"}, explained=("gensim._matutils.logsumexp", "gensim._matutils.mean_absolute_difference", "gensim._matutils.dirichlet_expectation"), only=("gensim.models", "gensim.corpora", "gensim.similarities")),
     "scipy": Library("Results and functions of SciPy that are data", "scipy", ("scipy",), SAVES, only=("scipy.optimize._optimize", "scipy.interpolate", "scipy.stats", "scipy.spatial", "scipy.signal", "scipy.special")),
@@ -162,17 +183,28 @@ LIBRARIES = {
     "planted": Library("Classes that prove.py plants", "", ("planted",), SAVES),
 }
 LIBRARY, RULES = None, {}
+EXPLANATIONS = set()  # those of EXPLAINED and of compiled code that some class reached
 
 
 def checked(module):
     return module.startswith(CHECKED + LIBRARY.checked)
 
 
+def present(name):
+    """Returns a module, or None in a version that does not have it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
 def ours(module):
     return module.split(".")[0] in LIBRARY.packages
 
 
-PLAIN = {"torch.Tensor", "torch.device", "sys.maxsize", "sys.version_info", "sys.byteorder"}
+# Functions of Python that modules name otherwise, as those for Python 2 and 3 did.
+RENAMED = (range, zip, map, filter, str, bytes, int)
+PLAIN = {"_warnings.warn", "pkg_resources.parse_version", "distutils.version.LooseVersion", "torch.Tensor", "torch.device", "sys.maxsize", "sys.version_info", "sys.byteorder"}
 
 
 def is_compiled(module):
@@ -184,7 +216,7 @@ def is_compiled(module):
 def module_tree(path):
     with open(path, encoding="utf-8") as f:
         tree = ast.parse(f.read())
-    return {min([node.lineno, *(d.lineno for d in node.decorator_list)]): node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))} | {("lambda", node.lineno): node for node in ast.walk(tree) if isinstance(node, ast.Lambda)}
+    return {**{min([node.lineno, *(d.lineno for d in node.decorator_list)]): node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}, **{("lambda", node.lineno): node for node in ast.walk(tree) if isinstance(node, ast.Lambda)}}
 
 
 def tree_of(function):
@@ -230,7 +262,10 @@ class Reach:
                     self.bad = self.bad or f"{base.__name__}.{name}: a descriptor of {type(vars(base)[name]).__name__}"
 
     def function(self, function, where, owner=None):
-        function = inspect.unwrap(function)
+        function = inspect.unwrap(getattr(function, "__func__", function))
+        if not inspect.isfunction(function):
+            self.bad = self.bad or f"{where}: no source ({type(function).__name__})"
+            return
         if owner and generated(owner, function):
             return
         if self.bad or (function, owner) in self.seen or checked(function.__module__):
@@ -242,6 +277,8 @@ class Reach:
             self.bad = f"{where}: no source ({type(e).__name__})"
             return
         named = set()  # the modules of which a member is asked
+        if where in EXPLAINED:
+            EXPLANATIONS.add(where)
         for one in () if where in EXPLAINED else walk(node):
             if isinstance(one, ast.Attribute):
                 named.add(one.value)
@@ -253,7 +290,7 @@ class Reach:
 
     def look(self, one, scope, where, owner):
         if isinstance(one, ast.Call):
-            name = ast.unparse(one.func).split(".")[-1]
+            name = last_names(one.func)
             if name == "ndarray" or re.search("cs[rc]|bsr|container|sparse|matrix", name) and one.args and isinstance(one.args[0], ast.Tuple) and len(one.args[0].elts) == 3:
                 self.bad = f"{where}: calls {name}"
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in SINK_METHODS:
@@ -266,7 +303,7 @@ class Reach:
         elif isinstance(one, ast.Attribute) and isinstance(one.value, ast.Call) and getattr(one.value.func, "id", "") == "super" and owner:
             self.method(owner, one.attr)
         elif isinstance(one, (ast.Import, ast.ImportFrom)):
-            for name in [a.name for a in one.names] if isinstance(one, ast.Import) else [one.module or ""]:
+            for name in [a.name for a in one.names] if isinstance(one, ast.Import) else [importlib.util.resolve_name("." * one.level + (one.module or ""), scope.get("__package__"))]:
                 self.module(name, where)
         elif isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
             if one.id in SINK_NAMES and one.id.startswith("__"):
@@ -304,7 +341,7 @@ class Reach:
                 self.module(value.__name__, where)
             return
         module = getattr(value, "__module__", None) or ""
-        if not isinstance(module, str):
+        if not isinstance(module, str) or any(value is one for one in RENAMED):
             return
         if module.split(".")[0] in SINK_MODULES:
             self.bad = f"{where}: uses {module}.{name}"
@@ -316,6 +353,8 @@ class Reach:
             if module and not ours(module) and callable(value) and f"{module}.{name}" not in PLAIN and module.split(".")[0] not in HARMLESS | {"joblib"}:
                 self.bad = f"{where}: uses {module}.{name}"
         elif is_compiled(module):
+            if f"{module}.{name}" in LIBRARY.explained:
+                EXPLANATIONS.add(f"{module}.{name}")
             if f"{module}.{name}" not in RULES and f"{module}.{name}" not in LIBRARY.explained and name not in ("DTYPE", "DOUBLE"):
                 self.bad = f"{where}: compiled code {module}.{name}"
         elif f"{module}.{name}" in RULES:
@@ -324,6 +363,13 @@ class Reach:
             self.function(value, f"{module}.{name}")
         elif inspect.isclass(value):
             self.all_of(value)
+
+
+def last_names(func):
+    """The name of what is called: the last one, or all where an expression gives the function."""
+    if isinstance(func, ast.Attribute):
+        return func.attr
+    return " ".join(getattr(one, "id", getattr(one, "attr", "")) for one in ast.walk(func))
 
 
 def generated(cls, function):
@@ -349,20 +395,22 @@ def walk(node):
 
 def ruled_out(test):
     return (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq) and isinstance(test.left, ast.Attribute) and isinstance(test.left.value, ast.Name)
-            and test.left.value.id == "self" and isinstance(test.comparators[0], ast.Constant) and VALUES.get(test.left.attr, "").startswith("'") and VALUES[test.left.attr] != repr(test.comparators[0].value))
+            and test.left.value.id == "self" and isinstance(test.comparators[0], (ast.Constant, getattr(ast, "Str", ast.Constant))) and VALUES.get(test.left.attr, "").startswith("'") and VALUES[test.left.attr] != repr(ast.literal_eval(test.comparators[0])))
 
 
 def functions_of(member):
     if isinstance(member, (staticmethod, classmethod)):
         member = member.__func__
     if isinstance(member, property):
-        return [f for f in (member.fget, member.fset, member.fdel) if f]
+        return [f for one in (member.fget, member.fset, member.fdel) if one and not isinstance(one, operator.itemgetter) for f in functions_of(one) or [one]]
     if hasattr(member, "check") and hasattr(member, "fn"):  # available_if
-        return [member.fn, member.check]
-    if isinstance(member, functools.cached_property):
+        return [*functions_of(member.fn), member.check]
+    if isinstance(member, getattr(functools, "cached_property", ())):
         return [member.func]
     while hasattr(member, "__wrapped__"):
         member = member.__wrapped__
+    if isinstance(member, property):  # a deprecated one
+        return functions_of(member)
     return [member] if inspect.isfunction(member) else []
 
 
@@ -426,7 +474,7 @@ def members(cls, version):
         values = " | ".join(repr(m.value) if isinstance(m.value, str) else str(int(m.value)) for m in cls)
         yield f"call ({values})"
         return
-    yield "new ()"
+    yield "new ()"  # also what copyreg._reconstructor makes
     names = [n for n in attributes(cls) if n != "_sklearn_version"]
     if issubclass(cls, dict):
         yield "dict {values: values}"
@@ -435,18 +483,23 @@ def members(cls, version):
     if cls.__module__.startswith("sklearn.") and any(b.__name__ == "BaseEstimator" for b in cls.__mro__):
         parts.insert(0, f"'_sklearn_version': '{version}'")
     yield "state {" + ", ".join(parts) + "}"
-    for attribute in sorted(set(names) & set(CHECKS)) if "sklearn" in LIBRARY.packages else ():
-        if (cls.__name__, attribute) in OWN_VALUES:
-            continue
-        yield f"check {CHECKS[attribute]}"
+    if "sklearn" in LIBRARY.packages:
+        rules = [CHECKS[attribute] for attribute in sorted(set(names) & set(CHECKS)) if (cls.__name__, attribute) not in OWN_VALUES]
+        since, rule = OWN_CHECKS.get(cls.__name__, ("", ""))
+        for rule in dict.fromkeys([*rules, rule] if since and order(version) >= order(since) else rules):
+            yield f"check {rule}"
 
 
 def use(name):
     """Makes this module one that reads a library, whose version it returns."""
     global LIBRARY, RULES
     LIBRARY = LIBRARIES[name]
-    RULES = LIBRARY.rules
-    return importlib.metadata.version(LIBRARY.dist) if LIBRARY.dist else ""
+    RULES = LIBRARY.rules() if callable(LIBRARY.rules) else LIBRARY.rules
+    return version()
+
+
+def version():
+    return importlib.import_module(LIBRARY.packages[0]).__version__ if LIBRARY.dist else ""
 
 
 def chosen(why=None):
@@ -460,24 +513,100 @@ def chosen(why=None):
             print(f"{full(cls)}: {reason}", file=why)
 
 
+def exists(name):
+    """Whether this version of the library has what a rule is about."""
+    module, _, last = name.rpartition(".")
+    return not ours(module) or hasattr(present(module), last)
+
+
+def parsed(text):
+    """Returns the head of a set, its version and its classes: the name, and the lines about it."""
+    head, version, classes = {}, "", {}
+    for line in text.splitlines():
+        word, _, rest = line.partition(" ")
+        if word == "class":
+            names = rest.split()
+            at = classes[names[0]] = (names, [])
+        elif word == "":
+            at[1].append(line.strip())
+        elif word != "#":
+            head[word] = rest
+    return head, head["library"].split()[1], classes
+
+
+def key(name):
+    """A class by its package and its own name: private modules of scikit-learn were renamed in 0.22."""
+    parts = name.split(".")
+    return (*parts[:2], parts[-1]) if parts[0] == "sklearn" and len(parts) > 3 else tuple(parts)
+
+
+def order(version):
+    return [int(n) for n in re.findall(r"\d+", version)]
+
+
+def merge(texts):
+    """Prints one set of several. A version in which a class has not the rules of the newest is left out."""
+    every = sorted((parsed(text) for text in texts), key=lambda one: order(one[1]))
+    versions = [version for _, version, _ in every]
+    found = collections.defaultdict(list)  # the classes by their keys, newest first
+    for _, version, classes in reversed(every):
+        count = collections.Counter(map(key, classes))
+        for name, (names, lines) in classes.items():
+            at = key(name) if count[key(name)] == 1 else tuple(name.split("."))
+            found[at].append((version, names, lines))
+    head = every[-1][0]
+    print(f"# Made by crosscheck/pickles/sets.py from {len(every)} versions of {head['library'].split()[0]}: no line is written by hand.")
+    print(f"set {head['set']}\nabout {head['about']}\nlibrary {head['library'].split()[0]} {versions[0]} {versions[-1]}\nversions {' '.join(versions)}")
+    for forms in found.values():
+        newest = forms[0]
+        rules = {line for line in newest[2] if line.startswith("check ")}
+        names = list(dict.fromkeys(n for _, names, _ in forms for n in names))
+        same = collections.defaultdict(list)
+        for version, _, lines in forms:
+            if {line for line in lines if line.startswith("check ")} != rules:
+                print(f"{newest[1][0]}: other rules in {version}", file=sys.stderr)
+                continue
+            same[tuple(line.replace(f"'_sklearn_version': '{version}'", "'_sklearn_version': version") for line in lines)].append(version)
+        print(" ".join(["class", *names]))
+        for lines, of in same.items():
+            if len(of) < len(versions):
+                print("  in " + " ".join(ranges([versions.index(v) for v in reversed(of)], versions)))
+            for line in lines:
+                print("  " + line)
+
+
+def ranges(places, versions):
+    """Writes places of versions as single ones and ranges."""
+    begin = last = places[0]
+    for place in [*places[1:], None]:
+        if place is None or place != last + 1:
+            yield versions[begin] if begin == last else f"{versions[begin]}-{versions[last]}"
+            begin = place
+        last = place
+
+
 def full(cls):
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
 def main():
+    if sys.argv[1] == "--merge":
+        return merge([open(path).read() for path in sys.argv[2:]])
     name = sys.argv[1]
     version = use(name)
     dist = LIBRARY.dist
     print(f"# Made by crosscheck/pickles/sets.py from {dist} {version}: no line is written by hand.")
     print(f"set {name}\nabout {LIBRARY.about}\nlibrary {dist} {version} {version}")
     for rule, lines in RULES.items():
+        if not exists(rule):
+            continue
         print(f"class {rule}")
         for line in lines:
             if isinstance(line, tuple):  # its own attributes, but for some
                 first, other = line
                 cls = getattr(importlib.import_module(rule.rpartition(".")[0]), rule.rpartition(".")[2])
                 line = f"state {{{first}, " + ", ".join(f"'{n}'?: {other.get(n, 'values')}" for n in attributes(cls) if other.get(n, "") is not None) + "}"
-            print("  " + line)
+            print("  " + re.sub(r"@[\w.]+( \| @[\w.]+)*", lambda m: " | ".join(p for p in m[0].split(" | ") if exists(p[1:])), line))
     kept = 0
     for cls, others in chosen(open(sys.argv[2], "w") if len(sys.argv) > 2 else None):
         lines = list(members(cls, version))
@@ -486,7 +615,7 @@ def main():
             print(" ".join(["class", full(cls), *others]))
             for line in lines:
                 print("  " + line)
-    print(f"{kept} classes", file=sys.stderr)
+    print(f"{kept} classes, explained: {' '.join(sorted(EXPLANATIONS))}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,9 @@ int main(int argc, char ** argv) {
     for (int i = 2; i < argc; i++) {
         tokens.push_back(atoi(argv[i]));
     }
+    if (tokens.empty()) { // it is only loaded
+        return 0;
+    }
     llama_context_params small = llama_context_default_params();
     small.n_ctx = 256;
     small.n_threads = small.n_threads_batch = 1;

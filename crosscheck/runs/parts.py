@@ -177,6 +177,43 @@ FAMILIES = {
 }
 
 
+def lighton():
+    v = {k: VISION[k] for k in ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "image_size", "patch_size", "num_channels")} | dict(model_type="pixtral", hidden_act="silu", layer_norm_eps=1e-5, rope_theta=10000.0)
+    at, to = "model.vision_encoder.", "model.vision_projection."
+    t = {at + "patch_conv.weight": (H, 3, PATCH, PATCH), at + "ln_pre.weight": (H,), to + "norm.weight": (H,), to + "patch_merger.merging_layer.weight": (H, 4 * H), to + "linear_1.weight": (T, H), to + "linear_2.weight": (T, T)}
+    t |= plain(N, at + "transformer.layers.#.", attention__q_proj=(H, H), attention__k_proj=(H, H), attention__v_proj=(H, H), attention__o_proj=(H, H), attention_norm=(H,), ffn_norm=(H,), feed_forward__gate_proj=(F, H), feed_forward__up_proj=(F, H), feed_forward__down_proj=(H, F))
+    return seen("LightOnOCRForConditionalGeneration", v, spatial_merge_size=2), t
+
+
+def meralion():
+    t = {n.replace("audio_tower.", "speech_encoder."): s for n, s in whisper().items()} | biased(ln_speech=(H,)) | layered(1, "speech_audio_adapter.", mlp_adapter__0=(H, 15 * H), gate_proj=(4 * H, H), pool_proj=(4 * H, H), out_proj=(T, 4 * H))
+    return {"architectures": ["MERaLiON2ForConditionalGeneration"], "model_type": "of_several", "speech_config": SOUND, "text_config": LANGUAGE, "speech_mlp_scale_factor": 15}, t
+
+
+def youtuvl():
+    v = VISION | dict(patch_size=16, hidden_act="gelu_pytorch_tanh", spatial_merge_size=2, window_size=256, fullatt_block_indexes=[1, 3])
+    at = "siglip2.vision_model."
+    t = {at + "embeddings.patch_embedding.weight": (H, 768), at + "embeddings.patch_embedding.bias": (H,), at + "post_layernorm.weight": (H,), at + "post_layernorm.bias": (H,), "merger.ln_q.weight": (H,)} | layered(1, "merger.", mlp__0=(4 * H, 4 * H), mlp__2=(T, 4 * H))
+    c = seen("YoutuVLForConditionalGeneration", v) | LANGUAGE
+    c.pop("text_config")
+    return c, t | siglip(at + "encoder.layers.#.")
+
+
+def minimax3(name):
+    wide = 160
+    v = VISION | dict(hidden_size=wide, num_attention_heads=2, img_token_compression_config={"spatial_merge_size": 2, "image_token_compression_method": "patch_merge"})
+    at = "vision_tower.vision_model."
+    t = {at + "embeddings.patch_embedding.weight": (wide, 3, 2, PATCH, PATCH)} | layered(1, "", **{f"{at}pre_layrnorm".replace(".", "__"): (wide,)}, multi_modal_projector__linear_1=(72, wide), multi_modal_projector__linear_2=(T, 72), patch_merge_mlp__linear_1=(72, 4 * T), patch_merge_mlp__linear_2=(T, 72))
+    t |= layered(N, at + "encoder.layers.#.", layer_norm1=(wide,), layer_norm2=(wide,), self_attn__q_proj=(wide, wide), self_attn__k_proj=(wide, wide), self_attn__v_proj=(wide, wide), self_attn__out_proj=(wide, wide), mlp__fc1=(F, wide), mlp__fc2=(wide, F))
+    return seen(name, v, projector_hidden_size=72), t
+
+
+FAMILIES |= {
+    "Qwen4ExpForConditionalGeneration, part": lambda: qwen35("Qwen4ExpForConditionalGeneration"),
+    "LightOnOCRForConditionalGeneration, part": lighton, "MERaLiON2ForConditionalGeneration, part": meralion, "YoutuVLForConditionalGeneration, part": youtuvl,
+    "MiniMaxM3SparseForConditionalGeneration, part": lambda: minimax3("MiniMaxM3SparseForConditionalGeneration"), "MiniMaxM3VLForConditionalGeneration, part": lambda: minimax3("MiniMaxM3VLForConditionalGeneration"),
+}
+
 # Names that the converter writes and llama.cpp's graph does not read: of Llama 4's second norm, since
 # Gemma 4 has a tensor of the same name in transformers. amn writes what the graph reads.
 NAMED = {"Llama4ForConditionalGeneration, part": ("attn_post_norm", "ln2")}

@@ -50,12 +50,14 @@ class Converter:
         import gguf
 
         self.gguf = gguf
+        self.names = dict(gguf.TensorNameMap.block_mappings_cfg)
         self.types = {"f32": gguf.LlamaFileType.ALL_F32, "f16": gguf.LlamaFileType.MOSTLY_F16, "bf16": gguf.LlamaFileType.MOSTLY_BF16}
 
-    def write(self, folder, out, kind, pre=None, mmproj=False):
+    def write(self, folder, out, kind, pre=None, mmproj=False, target=None):
         """As convert_hf_to_gguf.py does; pre stands for the table of digests, which no
         vocabulary that was trained here is in."""
         self.text.get_vocab_base_pre = (lambda *_: pre) if pre else self.known
+        self.gguf.TensorNameMap.block_mappings_cfg.update(self.names)  # which the map of an architecture with names of its own changes for all that follow
         hparams = self.base.load_hparams(folder, False)
         more = {}
         if hparams.get("model_type") == "gpt_neox":  # a member that transformers 5 keeps elsewhere
@@ -66,12 +68,13 @@ class Converter:
             more["hparams"] = json.loads((folder / "config.json").read_text())
         if hparams.get("model_type") == "falcon" and not hparams.get("new_decoder_architecture"):  # where transformers states a number that it does not go by
             more["hparams"] = hparams | {"num_kv_heads": 1 if hparams["multi_query"] else hparams["num_attention_heads"]}
+        self.base.no_mtp = hparams.get("architectures") == ["MiniCPMV4_6ForConditionalGeneration"]  # as with --no-mtp: else it counts layers that it leaves out, and llama.cpp does not load its file
         which = self.kinds.MMPROJ if mmproj else self.kinds.TEXT
         from conversion.base import get_model_architecture
 
         name = get_model_architecture(hparams, which)
         cls = self.base.from_model_architecture(NAMES.get(name, name), which)
-        cls(folder, self.types[kind], out, eager=True, **more).write()
+        cls(folder, self.types[kind], out, eager=True, **more, **({"target_model_dir": target} if target else {})).write()
 
     def read(self, path):
         """Keys without those of APART, and tensors: type, shape, bytes."""
@@ -81,7 +84,10 @@ class Converter:
 
 
 def logits(exe, path, tokens):
-    done = subprocess.run([str(exe), str(path), *map(str, tokens)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        done = subprocess.run([str(exe), str(path), *map(str, tokens)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    except subprocess.TimeoutExpired:
+        return None, "it does not end"
     if done.returncode:
         return None, done.stderr.decode(errors="replace")[-300:]
-    return np.frombuffer(done.stdout, np.float32).reshape(len(tokens), -1), ""
+    return np.frombuffer(done.stdout, np.float32).reshape(len(tokens), -1) if tokens else np.zeros((0, 1)), ""

@@ -1,4 +1,4 @@
-// Command shape prints how the house stands: the types with the most methods, the structs with
+// Command shape prints the shape of the code: the types with the most methods, the structs with
 // the most fields, the longest files and functions, and the files that name a scheme of
 // quantization outside its folder or a model's type outside internal/family. It judges nothing;
 // a reviewer compares two prints. Run it in the root: make shape.

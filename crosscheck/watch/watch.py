@@ -69,9 +69,10 @@ def main():
 
 def aged():
     """Whether the classes that amn knows of llama.cpp's converter are those that it has."""
-    _, text, parts = families.converter(llamacpp.sources())
+    tree = llamacpp.sources()
+    _, text, parts = families.converter(tree)
     path = ROOT / "internal" / "family" / "converter_table.go"
-    return [] if path.read_text() == derive.go(text, parts) else [f"{path.relative_to(ROOT)} is not that of {llamacpp.VERSION}: run crosscheck/families/derive.py --table"]
+    return [] if path.read_text() == derive.go(text, parts, derive.roots(tree)) else [f"{path.relative_to(ROOT)} is not that of {llamacpp.VERSION}: run crosscheck/families/derive.py --table"]
 
 
 def table():
@@ -87,13 +88,13 @@ def fetch(libraries):
     """The sources of wheels that are not installed."""
     for package, version in WHEELS.items():
         folder = libraries.root / "watch" / f"{package}-{version}"
-        if folder.exists():
+        if (folder / package / "__init__.py").exists():
             continue
         with tempfile.TemporaryDirectory() as tmp:
             libraries.pip("download", "-q", "--no-deps", "--only-binary", ":all:", "-d", tmp, f"{package}=={version}")
             wheel, = pathlib.Path(tmp).glob("*.whl")
             with zipfile.ZipFile(wheel) as z:
-                names = [n for n in z.namelist() if n.endswith(".py") and "quantiz" in n]
+                names = [n for n in z.namelist() if n.endswith(".py") and ("quantiz" in n or n == f"{package}/__init__.py")]
                 z.extractall(folder, names)
 
 
@@ -167,6 +168,24 @@ def converter(kind):
     return read
 
 
+def modules(folder):
+    """The files of a folder that have a class Model: a type of models each."""
+    def read(sources):
+        for path in sorted((sources / folder).glob("*.py")):
+            if any(isinstance(n, ast.ClassDef) and n.name == "Model" for n in ast.parse(path.read_text()).body):
+                yield path.stem
+    return read
+
+
+def structure(path, key):
+    """The classes in the list of a package's lazy imports under a key: those that it always has, and those with torch."""
+    def read(sources):
+        for node in ast.walk(parsed(sources, path)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == f"_import_structure['{key}'].extend":
+                yield from (e.value for e in node.args[0].elts)
+    return read
+
+
 def mapped(path, name):
     """The classes in a list of pairs of a model type and its class, or several."""
     def read(sources):
@@ -211,6 +230,10 @@ def ours(known):
             if registry in ARCHITECTURES:
                 wrong += unlike(amn, pathlib.Path(tmp), registry, name, verdict)
                 continue
+            if registry in OTHERS:
+                does = OTHERS[registry](amn, pathlib.Path(tmp), name, what)
+                wrong += [] if does == verdict else [f"{registry}: {name!r} should be {verdict}, and is {does}"]
+                continue
             if verdict not in ("decoded", "refused", "runtime"):
                 wrong.append(f"{registry}: {name!r} is {verdict}")
             elif verdict == "decoded" and what not in schemes:
@@ -239,6 +262,30 @@ def becomes(amn, folder, registry, name):
     save(folder / "model.safetensors", {"m.weight": ("F32", (1, 1))})
     done = subprocess.run([amn, "convert", folder, "--to", "gguf", *(["--mmproj"] if ARCHITECTURES[registry] else []), "-o", folder / "out.gguf"], capture_output=True, text=True)
     return next((verdict for verdict, text in REFUSALS.items() if text in done.stderr), "taken")
+
+
+def mlx(amn, folder, name, cls):
+    """What amn does with a folder of a class whose type mlx-lm has: taken, if it writes one for mlx-lm."""
+    (folder / "config.json").write_text(json.dumps({"architectures": [cls or name], "model_type": name}))
+    save(folder / "model.safetensors", {"m.weight": ("F32", (1, 1))})
+    done = subprocess.run([amn, "convert", folder, "--to", "mlx", "-o", folder / "out"], capture_output=True, text=True)
+    return "none yet" if repr_of(cls or name) in done.stderr and "mlx" in done.stderr or "is not supported" in done.stderr else "taken"
+
+
+def repr_of(name):
+    return json.dumps(name)
+
+
+def diffusion(amn, folder, name, _):
+    """What amn does with a component of diffusers for llama.cpp's relatives: refused by its class."""
+    (folder / "config.json").write_text(json.dumps({"_class_name": name, "_diffusers_version": WHEELS["diffusers"]}))
+    save(folder / "model.safetensors", {"m.weight": ("F32", (1, 1))})
+    done = subprocess.run([amn, "convert", folder, "--to", "gguf", "-o", folder / "out.gguf"], capture_output=True, text=True)
+    return "none yet" if repr_of(name) in done.stderr and "diffusers" in done.stderr else "taken"
+
+
+# Registries of other classes, and what becomes of a model of one.
+OTHERS = {"mlx-lm model": mlx, "diffusers model": diffusion}
 
 
 def unlike(amn, folder, registry, name, verdict):

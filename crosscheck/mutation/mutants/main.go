@@ -45,8 +45,8 @@ const module = "github.com/anamnesis-go/anamnesis"
 
 // packages are those whose tests are measured.
 var packages = []string{
-	"./limits", "./parser/...", "./vm", "./gate", "./quant/...", "./digest", "./convert", "./merge/...", "./compare", "./stats", "./internal/wire", "./internal/strictjson", "./internal/jsontree",
-	"./internal/config", "./internal/polyglot", "./internal/unpack", "./internal/bzip2", "./internal/lzma", "./parser/hdf5", "./internal/sidecar", "./internal/jinja", "./internal/form",
+	"./limits", "./parser/...", "./vm", "./gate", "./gate/host", "./quant/...", "./digest", "./convert", "./merge/...", "./compare", "./stats", "./internal/wire", "./internal/strictjson", "./internal/jsontree",
+	"./internal/config", "./internal/polyglot", "./internal/unpack", "./internal/bzip2", "./internal/lzma", "./parser/hdf5", "./internal/sidecar", "./internal/folder", "./internal/torchcode", "./internal/jinja", "./internal/form",
 	"./internal/family", "./internal/tokenizer",
 }
 

@@ -34,7 +34,7 @@ type mutator struct {
 	add     func(m mutant) int
 	inserts func(id int) bool // whether a mutant is in the program
 	failing bool              // inside of an if that asks for an error
-	makers  map[string]bool   // functions of the package that always return an error
+	errors  *source.Errors    // what makes an error in the package
 	last    int               // the mutant that was noted last
 }
 
@@ -48,7 +48,7 @@ var charges = map[string]bool{"Step": true, "Take": true, "Steps": true, "Items"
 var kept = map[string]bool{"Lock": true, "Unlock": true, "RLock": true, "RUnlock": true, "Wait": true, "Done": true, "Add": true, "panic": true}
 
 func (w *mutator) mutate() {
-	w.makers = source.ErrorsOf(w.pkg).Makers
+	w.errors = source.ErrorsOf(w.pkg)
 	for _, f := range w.pkg.Files {
 		if strings.Contains(f.Name, "_tables.go") {
 			continue
@@ -248,13 +248,11 @@ func (w *mutator) fails(n *ast.ReturnStmt) bool {
 	if len(n.Results) < 2 {
 		return false
 	}
-	switch last := n.Results[len(n.Results)-1].(type) {
-	case *ast.Ident:
-		return last.Name == "err" && w.failing
-	case *ast.CallExpr:
-		return w.makers[calls(last)]
+	last := n.Results[len(n.Results)-1]
+	if id, ok := last.(*ast.Ident); ok && id.Name == "err" {
+		return w.failing
 	}
-	return false
+	return w.errors.Makes(last)
 }
 
 // returns turns true into false and false into true.

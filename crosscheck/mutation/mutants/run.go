@@ -34,7 +34,7 @@ type test struct {
 // CI leaves out what takes longest.
 var (
 	corpusSuites = [][2]string{
-		{"fuzz", "^(TestEachHostileFileEndsWithItsClassAndOffset|TestEachHonestFileIsReadWhole|TestEveryPlaceThatChargesIsReached|TestChargesAreThoseOfTheModel)$"},
+		{"fuzz", "^(TestEachHostileFileEndsWithItsClassAndOffset|TestEachHonestFileIsReadWhole|TestEveryPlaceThatChargesIsReached|TestChargesAreThoseOfTheModel|TestSecondReaders.*)$"},
 		{"gate", "Recipes|TheCorpus|Verdicts|Streams"},
 	}
 	quickSuites = [][2]string{
