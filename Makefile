@@ -22,6 +22,7 @@ FUZZ_COUNTS = \
 	FuzzBind=3000 \
 	FuzzClamd=250 \
 	FuzzCodec=20000 \
+	FuzzDCP=1200 \
 	FuzzEdit=6000 \
 	FuzzEncode=8000 \
 	FuzzForget=1000 \
@@ -42,15 +43,18 @@ FUZZ_COUNTS = \
 	FuzzLZMA=8000 \
 	FuzzNPY=12000 \
 	FuzzNPZ=3500 \
+	FuzzNumbers=10000 \
 	FuzzOllama=20000 \
 	FuzzPTH=1200 \
 	FuzzTensorsOnly=1200 \
 	FuzzPolicy=40000 \
+	FuzzGGML=10000 \
 	FuzzHDF5=8000 \
 	FuzzONNX=8000 \
 	FuzzPickle=6000 \
 	FuzzRanks=10000 \
 	FuzzRecipe=4000 \
+	FuzzReport=1000 \
 	FuzzRow=20000 \
 	FuzzSafetensors=10000 \
 	FuzzScaled=10000 \
@@ -58,9 +62,11 @@ FUZZ_COUNTS = \
 	FuzzServe=2500 \
 	FuzzSidecar=8000 \
 	FuzzSPM=10000 \
-	FuzzStream=2500 \
+	FuzzStream=3500 \
 	FuzzStrictJSON=10000 \
 	FuzzTemplate=16000 \
+	FuzzTFLite=10000 \
+	FuzzTorchCode=20000 \
 	FuzzJinja=16000 \
 	FuzzKeras=2000 \
 	FuzzText=1500 \
@@ -93,7 +99,7 @@ SEED ?= 1
 FOUND ?= differential-out
 LEDGER ?=
 
-.PHONY: honest edges refusals refusals-table refusals-reasons dropped mutants shells vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
+.PHONY: honest honest-folders edges refusals refusals-programs refusals-table refusals-reasons dropped mutants shells vuln-offline search api apidiff vuln deadcode systems emulated qemu neon avx512 must-have check fmt vet lint test race purego word32 gen-check cross fuzz fuzz-ci fuzz-all \
 	skips bench bench-kernels bench-encode bench-quantize bench-peers bench-gate bench-turns bench-fair bench-requests bench-merge bench-jobs bench-hostile bench-convert nested site web all-targets release release-check python wheels wheels-check memory golden crosscheck watch differential corpus recipe cover cover-corpus libfuzzer-check versions modules-check
 
 check: fmt vet lint test purego gen-check cross
@@ -108,7 +114,7 @@ vet:
 lint:
 	$(GO) run $(STATICCHECK) ./...
 
-shape: ## how the house stands: methods of types, fields, long files and functions, who names schemes and models
+shape: ## the shape of the code: methods of types, fields, long files and functions, who names schemes and models
 	@$(GO) run ./crosscheck/shape
 
 deadcode: ## functions that nothing reaches, tests included
@@ -137,8 +143,8 @@ test: ## README's command
 	MUST_HAVE=$(MUST_HAVE) $(GO) test ./...
 
 # Its results are kept for those who ask for -json too, as CI does for README's command.
-shells: ## the shells whose completion is tested, where they may be installed
-	@command -v fish >/dev/null && command -v zsh >/dev/null || (apt-get update && apt-get install -y fish zsh) >/dev/null 2>&1 || true
+shells: ## the shells whose completion is tested, and tmux for the viewer, where they may be installed
+	@command -v fish >/dev/null && command -v zsh >/dev/null && command -v tmux >/dev/null || (apt-get update && apt-get install -y fish zsh tmux) >/dev/null 2>&1 || true
 
 skips: shells ## the same, which fails where a test is skipped for a reason that .ci/skips.txt does not have
 	MUST_HAVE=$(MUST_HAVE) $(GO) test -json ./... | $(GO) run ./internal/skips .ci/skips.txt
@@ -239,6 +245,9 @@ search: ## tests that try a part of the possible in go test, as far as they can
 refusals: ## places that refuse a file, and which of them no committed file reaches; fails for a new one
 	cd crosscheck/mutation && $(GO) run ./refusals -root ../.. -known refusals/known.txt
 
+refusals-programs: ## the same for convert, merge, tokenizers and others, by the cases of their tests: it reports
+	cd crosscheck/mutation && $(GO) run ./refusals -root ../.. -programs
+
 refusals-table: ## each such place with the first file of the corpus that reaches it: OUT=places.txt
 	cd crosscheck/mutation && $(GO) run ./refusals -root ../.. -known refusals/known.txt -which $(abspath $(OUT))
 
@@ -249,7 +258,7 @@ dropped: ## which fuzz targets notice by their seeds alone that a refusal is gon
 	cd crosscheck/mutation && $(GO) run ./refusals -root ../.. -dropped $(N) $(PKG)
 
 KIND ?=
-.PHONY: mutants-ci mutants-table postgres hub-kill kill-job
+.PHONY: mutants-ci mutants-table postgres hub-kill hub-simulation kill-job
 mutants: ## what the tests notice of changed code: make mutants PKG=./vm N=0 (all of a package; 30 by default) KIND="charge dropped"
 	cd crosscheck/mutation && $(GO) run ./mutants -root ../.. -n $(N) -operator "$(KIND)" -known mutants/equal.txt $(PKG)
 
@@ -305,7 +314,7 @@ bench-requests: ## requests and bytes of headers over a network beside huggingfa
 bench-merge: ## amn merge-lora, merge and edit beside PEFT, mergekit and safetensors, on models above 1 GB: make bench-merge PYTHON=.venv/bin/python
 	$(GO) build -o amn-merge-bench ./cli/amn && CROSSCHECK_AMN=./amn-merge-bench PYTHONPATH=.venv/merge:.venv/quant $(PYTHON) crosscheck/mergebench/run.py; status=$$?; rm -f amn-merge-bench; exit $$status
 
-bench-jobs: ## time and memory of the jobs of README, interleaved, on a model above 1 GB; BENCH_DIR= with 12 GB, PAGE=docs/performance.md writes the table
+bench-jobs: ## time and memory of the jobs of README, interleaved, on a model above 1 GB; BENCH_DIR= with 15 GB, PAGE=docs/performance.md writes the table
 	$(GO) build -o amn-jobs-bench ./cli/amn && CROSSCHECK_AMN=./amn-jobs-bench python3 crosscheck/benchjobs/run.py $(if $(BENCH_DIR),--folder $(BENCH_DIR)) $(if $(PAGE),--page $(PAGE)); status=$$?; rm -f amn-jobs-bench; exit $$status
 
 bench-hostile: ## what hostile files cost
@@ -341,10 +350,16 @@ watch: ## names in the registries of the reference libraries that are neither de
 	python3 crosscheck/contract/make.py --check
 
 KINDS_PYTHON = python3
-honest: ## folders that libraries write, and how many are refused: make honest KINDS_PYTHON=a Python with the libraries
+honest-folders: ## folders that libraries write, and how many are refused: make honest-folders KINDS_PYTHON=a Python with the libraries
 	mkdir -p .venv
 	go build -o .venv/amn-honest ./cli/amn
 	$(KINDS_PYTHON) crosscheck/kinds/honest.py .venv/amn-honest
+
+honest: ## models inside packages, and how many are accepted, beside other scanners; fetches 1.8 GB into .venv/honest; PAGE=crosscheck/pickles/README.md writes the table
+	mkdir -p .venv
+	go build -o .venv/amn-honest ./cli/amn
+	test -x $${RIVALS:-.venv/gatebench/bin/python} || (python3 -m venv .venv/gatebench && .venv/gatebench/bin/pip install -q -r crosscheck/gatebench/requirements.txt)
+	python3 crosscheck/pickles/packages.py .venv/amn-honest $(PAGE)
 
 crosscheck: ## installs the reference libraries, compares all that both read; make crosscheck PART=quant/fp8
 	python3 crosscheck/run.py --elements $(ELEMENTS) $(PART)
@@ -385,8 +400,11 @@ nested: postgres ## the modules beside the core: build, vet, test
 hub-kill: postgres ## kill hub's workers and its database at random: make hub-kill KILLS=200
 	cd hub && HUB_KILLS=$(KILLS) $(GO) test ./store -run Kill -v -timeout 2h
 
-kill-job: ## kill -9 a job of 2 GB at random and resume it, from a folder, a server, a hub and a bucket: make kill-job KILLS=20
-	python3 crosscheck/killed.py --kills $(or $(KILLS),20)
+hub-simulation: ## sweep a part of a simulated hub of millions: make hub-simulation EVERY=2000 WORKERS=1,2
+	cd hub && d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && $(GO) build -o "$$d/amn-hub" ./cmd/amn-hub && $(GO) run ./internal/simulate --program "$$d/amn-hub" --every $(or $(EVERY),2000) --workers $(or $(WORKERS),1,2)
+
+kill-job: ## kill -9 each kind of job at random and resume it, from a folder, a server, a hub and a bucket: make kill-job KILLS=20 SIZE=2000 JOBS=quantize,merge
+	python3 crosscheck/killed.py --kills $(or $(KILLS),20) --size $(or $(SIZE),2000) $(if $(JOBS),--jobs $(JOBS))
 
 site: ## the documents as pages: site/index.html
 	$(GO) run ./internal/site site

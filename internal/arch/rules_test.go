@@ -22,7 +22,7 @@ var forbidden = []struct {
 	except []string
 	found  func(c *checker, s *source, n ast.Node) bool
 }{
-	{"unsafe", []string{"asm", "internal/guard", "internal/sandbox", "internal/tiles"}, imports("unsafe")},
+	{"unsafe", []string{"asm", "internal/guard", "internal/sandbox", "internal/sparse", "internal/tiles"}, imports("unsafe")},
 	{"reflect", []string{"asm", "cli", "internal/guard", "internal/tiles", "limits"}, imports("reflect")},
 	{"sync.Pool", []string{"asm", "internal/guard", "internal/tiles"}, selects("sync", "Pool")},
 	{"a linkname", nil, comment("//go:linkname")},
@@ -204,7 +204,7 @@ func loosePanic(c *checker, s *source, n ast.Node) bool {
 
 // codes finds what reads like the code of a finding: a string of our own that
 // begins with the name of a format and ends in words with hyphens.
-var codes = regexp.MustCompile(`^(detect|gguf|npy|npz|onnx|pickle|pth|safetensors|scan|sidecar|zip)\.[a-z0-9]+(-[a-z0-9]+)*$`)
+var codes = regexp.MustCompile(`^(dcp|detect|gguf|npy|npz|onnx|pickle|pth|safetensors|scan|sidecar|tflite|zip)\.[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // A finding that no policy may name could not be refused, and a name that no
 // finding has refuses nothing. Codes that are put together from pieces are looked

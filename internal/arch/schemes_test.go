@@ -163,9 +163,9 @@ func TestEverySchemeHasWords(t *testing.T) {
 }
 
 // unnamed are folders whose names are also types of numbers (NVFP4, MXFP4), the
-// names of targets in other folders, or the arithmetic that targets share; and bfl, which is a
-// part of many words.
-var unnamed = []string{"quant/bfl", "quant/mxfp4", "quant/nvfp4", "quant/scaled", "quant/w8a8"}
+// names of targets in other folders, or the arithmetic that targets share; bfl, which is a part of
+// many words; and tflite, which is the name of its container.
+var unnamed = []string{"quant/bfl", "quant/mxfp4", "quant/nvfp4", "quant/scaled", "quant/tflite", "quant/w8a8"}
 
 func spelled(n ast.Node) string {
 	switch n := n.(type) {

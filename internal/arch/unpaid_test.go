@@ -5,6 +5,11 @@ import "strings"
 // unpaid lists the loops over counted things that never charge, by folder and by
 // what they range over, under what bounds them.
 var unpaid = map[string][]string{
+	"parts of a pickle that are not read, which are at least 64 KiB long": rows(`
+		vm: g.in.text.Holes()`),
+	"files of a distributed checkpoint, each paid as it was opened, and the optimizers found in it, at most 64, which each name pays": rows(`
+		parser: f.handles
+		parser: f.trained`),
 	"filters of a dataset of HDF5, at most 32": rows(`
 		parser: x.s.filters
 		parser: s.filters
@@ -17,10 +22,15 @@ var unpaid = map[string][]string{
 		parser: o.attributes
 		parser: row.numbers
 		parser: row.others`),
+	"the numbers of small constants of ONNX, at most 16 of each of 16 inputs": rows(`
+		parser: values
+		parser: values[1:]
+		parser: out`),
 	"blocks of an array of HDF5, at most 62 sizes of them": rows(`
 		parser: a.groups`),
 	"the lines, names and patterns of a class set, which is a part of this program, and of the fields of a tree's node": rows(`
 		vm: s.classes
+		vm: c.equal
 		vm: lines
 		vm: r.set.classes
 		vm: names
@@ -30,13 +40,25 @@ var unpaid = map[string][]string{
 		vm: strings.FieldsSeq(p.text)
 		vm: p.parts
 		vm: p.keys
+		vm: strings.FieldsSeq(text)
+		vm: (*to).parts
 		internal: strings.FieldsSeq(rows[kind])
+	`),
+	"forms of a class of a set, at most one for each of its 64 versions, and their rules: each is matched at a cost": rows(`
+		vm: c.forms
+		vm: s.Versions()
+		vm: f.checks
+		vm: asked
 	`),
 	"the reasons of a verdict, at most 64 of them": rows(`
 		vm: r.Safe.Reasons
 	`),
 	"members that a row of a family lists, and the kinds of at most 512 layers": rows(`
 		internal: c.row.naming.inner
+		internal: c.row.naming.asked
+		internal: r.naming.replaces
+		internal: r.naming.renames
+		internal: slices.Concat(beforeExpert, r.naming.numbered)
 		internal: kinds.List()
 	`),
 	"the parts of one weight, the outs of one encoder or the pieces of one name: a handful by the scheme": rows(`
@@ -198,7 +220,6 @@ var unpaid = map[string][]string{
 		compare: c.tensors[1]
 		merge: x.infos
 		merge: x.added
-		merge: stacks
 		merge: v.square
 		convert: bound.Plain
 		convert: bound.Weights

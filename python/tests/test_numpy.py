@@ -111,7 +111,11 @@ def test_the_decoded_are_those_that_remember_writes(demo, tmp_path):
             same(got[name], want[name])
             same(m[name], want[name])
     with pytest.raises(TypeError, match="decode=True"):
-        ours.load_file(demo / "tiny.gguf")
+        ours.load_file(demo / "tiny.gguf", decode=False)
+    loaded = ours.load_file(demo / "tiny.gguf", to="f32")  # open and load_file have one default
+    assert set(loaded) == set(want)
+    for name in want:
+        same(loaded[name], want[name])
 
 
 def test_names_that_are_patterns_decode_themselves_alone(tmp_path):

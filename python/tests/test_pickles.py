@@ -1,6 +1,5 @@
 """Pickles that the program accepts are loaded by Python's unpickler, and no others."""
 
-import hashlib
 import pathlib
 import pickle
 import zlib
@@ -45,32 +44,90 @@ def test_no_policy_loads_what_the_program_refuses(path):
         am.load_pickle(path, policy="tabular")
 
 
-def test_another_file_than_the_judged_one_is_not_loaded(tmp_path, monkeypatch):
+@pytest.mark.parametrize("place", ("file", "path"))
+def test_a_file_that_is_swapped_is_not_loaded(tmp_path, monkeypatch, capsys, place):
     from anamnesis_models import _pickle
 
     path = write(tmp_path / "a.pkl", [1])
-    other = pickle.dumps(Evil())
-    monkeypatch.setattr(_pickle, "_read", lambda _: (other, hashlib.sha256(other).hexdigest()))
+    judge = _pickle._verdict
+
+    def swap(*asked):
+        verdict = judge(*asked)
+        if place == "path":  # the old file is still open
+            path.unlink()
+        write(path, Evil())
+        return verdict
+
+    monkeypatch.setattr(_pickle, "_verdict", swap)
+    if place == "path":
+        assert am.load_pickle(path) == [1]
+    else:
+        with pytest.raises((am.Failed, am.Forbidden)):
+            am.load_pickle(path)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_file_that_is_swapped_before_it_is_judged_is_not_loaded(tmp_path, monkeypatch, capsys):
+    from anamnesis_models import _pickle
+
+    path = write(tmp_path / "a.pkl", Evil())
+    judge = _pickle._verdict
+
+    def swap(*asked):
+        path.unlink()
+        write(path, [1])
+        return judge(*asked)
+
+    monkeypatch.setattr(_pickle, "_verdict", swap)
     with pytest.raises(am.Failed, match="changed"):
         am.load_pickle(path)
+    assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("ahead", (0, 1 << 30))
-def test_a_file_that_is_swapped_is_not_loaded(tmp_path, monkeypatch, capsys, ahead):
+@pytest.mark.parametrize("protocol", (3, 4, 5))
+def test_numbers_that_nobody_looked_at_come_from_the_file_and_the_rest_from_memory(tmp_path, monkeypatch, protocol):
+    np = pytest.importorskip("numpy")
     from anamnesis_models import _pickle
 
-    path = write(tmp_path / "a.pkl", [1])
-    read = _pickle._read
+    value = {"a": np.arange(200_000.0), "name": "x" * 100_000, "b": [np.ones(50_000, "f4"), 7], "c": b"y" * 300_000}
+    path = write(tmp_path / "a.pkl", value, protocol)
+    got = am.load_pickle(path)
+    assert got["name"] == value["name"] and got["b"][1] == 7 and got["c"] == value["c"]
+    assert np.array_equal(got["a"], value["a"]) and np.array_equal(got["b"][0], value["b"][0])
+    assert len(_pickle._verdict(path, None, ("pickle",), {"unread": True}).raw["pickles"][0]["unread"]) == 3
 
-    def swap(asked):
-        write(path, Evil())
-        return read(asked)
+    # A change of such numbers after the verdict is a change of numbers, one of the text is refused.
+    judge, data = _pickle._verdict, path.read_bytes()
+    for old, new, refused in ((np.float64(150_000).tobytes(), np.float64(-1).tobytes(), False), (b"x" * 1000, b"z" * 1000, True)):
+        def change(*asked):
+            verdict = judge(*asked)
+            path.write_bytes(data.replace(old, new, 1))
+            return verdict
 
-    monkeypatch.setattr(_pickle, "AHEAD", ahead)
-    monkeypatch.setattr(_pickle, "_read", swap)
-    with pytest.raises((am.Failed, am.Forbidden)):
+        path.write_bytes(data)
+        monkeypatch.setattr(_pickle, "_verdict", change)
+        if refused:
+            with pytest.raises(am.Failed, match="changed"):
+                am.load_pickle(path)
+        else:
+            assert am.load_pickle(path)["a"][150_000] == -1
+        monkeypatch.setattr(_pickle, "_verdict", judge)
+
+
+def test_a_file_that_became_shorter_is_not_loaded(tmp_path, monkeypatch):
+    from anamnesis_models import _pickle
+
+    path = write(tmp_path / "a.pkl", [b"y" * 300_000])
+    judge = _pickle._verdict
+
+    def cut(*asked):
+        verdict = judge(*asked)
+        path.write_bytes(path.read_bytes()[:200_000])
+        return verdict
+
+    monkeypatch.setattr(_pickle, "_verdict", cut)
+    with pytest.raises(am.Failed, match="changed"):
         am.load_pickle(path)
-    assert capsys.readouterr().out == ""
 
 
 def test_a_name_outside_of_the_verdict_is_not_found(tmp_path):

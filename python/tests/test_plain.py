@@ -48,6 +48,8 @@ def compare(folder):
             alone += 1
             assert r.error is None and r.format == "safetensors", f"{path}: {r.error}"
             assert got == [(t.name, t.dtype, t.shape, t.offset, t.length) for t in r.tensors], path
+            if _plain.load(path, LIB, whole=True) is not None:
+                assert r.quantized is None or not r.quantized.bound, path
     return alone, refused
 
 

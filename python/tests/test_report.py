@@ -202,5 +202,5 @@ def test_conversions(demo, tmp_path):
     assert w.nbytes == (tmp_path / "b.safetensors").stat().st_size
     w = anamnesis_models.forget(demo / "tiny.gguf", tmp_path / "c.gguf", to="q8_0")
     assert anamnesis_models.inspect(w.output).format == "gguf"
-    with pytest.raises(ValueError):  # the target is there
+    with pytest.raises(FileExistsError):
         anamnesis_models.convert(demo / "weights.npz", tmp_path / "b.safetensors", to="safetensors")

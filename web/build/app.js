@@ -1,6 +1,6 @@
 "use strict";
-// The page that reads files: each by a worker of its own, which answers questions about it until
-// another file takes its place.
+// The page that reads files and folders: each by a worker of its own, which answers questions about
+// it until another takes its place.
 (() => {
   const { show, judged, beside, bytes, say, takes } = anamnesis;
   const text = (id) => Uint8Array.from(atob(document.getElementById(id).textContent), (c) => c.charCodeAt(0));
@@ -45,8 +45,8 @@
     });
   }
 
-  // reads starts a worker on a file; on is told what it says.
-  function reads(compiled, file, on) {
+  // reads starts a worker on a file or a folder; on is told what it says.
+  function reads(compiled, source, on) {
     const w = new Worker(workerURL);
     w.onmessage = ({ data }) => {
       const q = questions.get(data.id);
@@ -60,25 +60,25 @@
       e.preventDefault();
       on({ error: e.message || "the worker ended" });
     };
-    w.postMessage({ module: compiled, file });
+    w.postMessage({ module: compiled, source });
     return w;
   }
 
-  async function open([file, other, ...more]) {
+  async function open([source, other]) {
     stop();
     const mine = asked;
     document.getElementById("view").hidden = true;
-    say("Reading " + file.name);
+    say("Reading " + source.name);
     const compiled = await unpacked;
     if (!compiled || mine !== asked) return;
     const begun = performance.now();
     const sizes = new Map(); // of tensors, for the progress of a look
     const look = (index, whole, said) => ask({ ask: "look", index, whole }, sizes.get(index), said);
     reading = true;
-    worker = reads(compiled, file, (data) => {
+    worker = reads(compiled, source, (data) => {
       if (data.error) {
         stop();
-        return say("This page could not read the file: " + data.error);
+        return say("This page could not read " + (source.files ? "the folder: " : "the file: ") + data.error);
       }
       if (data.report) {
         const r = JSON.parse(data.report);
@@ -88,34 +88,34 @@
       if (data.done) {
         reading = false;
         const took = (performance.now() - begun) / 1000;
-        say("Read " + bytes(data.read) + " in " + took.toFixed(1) + " s." + (more.length ? " Two files at a time: of " + (more.length + 2) + " the first." : ""));
-        if (other) second(compiled, file, other, mine);
+        say("Read " + bytes(data.read) + " in " + took.toFixed(1) + " s.");
+        if (other) second(compiled, source, other, mine);
         return;
       }
-      if (data.at !== undefined) say("Reading " + file.name + ": " + bytes(data.at) + " of " + bytes(file.size), data.at / Math.max(1, file.size));
+      if (data.at !== undefined) say("Reading " + source.name + ": " + bytes(data.at) + " of " + bytes(source.size), data.at / Math.max(1, source.size));
     });
   }
 
-  // second reads the structure of another file and shows both beside each other.
-  function second(compiled, file, other, mine) {
+  // second reads the structure of another model and shows both beside each other.
+  function second(compiled, source, other, mine) {
     const w = reads(compiled, other, (data) => {
       if (mine !== asked || data.error) w.terminate();
       if (mine !== asked || data.at !== undefined) return;
       if (data.error) return say("This page could not read " + other.name + ": " + data.error);
       if (!data.report) return;
       w.terminate(); // its structure is enough, until somebody compares the numbers
-      const measure = (said) => ask({ ask: "compare", file: other }, file.size + other.size, said);
+      const measure = (said) => ask({ ask: "compare", source: other }, source.size + other.size, said);
       const r = JSON.parse(data.report);
       if (!r.verdict.readable) return say("This page could not read " + other.name + ": " + (r.verdict.findings[0] || { text: r.verdict.class }).text);
       beside(r, measure);
-      say("Read " + file.name + " and " + other.name + ".");
+      say("Read " + source.name + " and " + other.name + ".");
     });
   }
 
   addEventListener("keydown", (e) => {
     if (e.key !== "Escape" || e.defaultPrevented || !worker || (!reading && !questions.size)) return;
     stop();
-    say("Stopped: the file was not read to its end.");
+    say("Stopped before the end.");
   });
-  takes("What a model file is, and whether to trust it. Nothing is uploaded.", "The files stay on this computer: the page cannot reach a network.", open, true);
+  takes("What a model is, and whether to trust it. Nothing is uploaded.", "The files stay on this computer: the page cannot reach a network.", open);
 })();

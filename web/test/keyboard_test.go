@@ -49,7 +49,7 @@ func TestTabGoesThroughThePage(t *testing.T) {
 			t.Errorf("%s has no outline", at)
 		}
 	}
-	want := []string{"theme", "choose", "json", "modules", "button:Show in the map", "button:all", "colour", "search", "button:Name", "button:Type", "button:Shape", "button:Bytes", "button:Offset", "rows"}
+	want := []string{"theme", "choose", "choose-folder", "json", "modules", "button:Show in the map", "button:all", "colour", "search", "button:Name", "button:Type", "button:Shape", "button:Bytes", "button:Offset", "rows"}
 	if !slices.Equal(got, want) {
 		t.Errorf("Tab goes to %q, want %q", got, want)
 	}
@@ -120,7 +120,7 @@ func TestRolesAndNames(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"main ", "heading anamnesis", "heading Tensors", "heading Metadata", "button Choose a file", "button Dark", "button Save as JSON",
+		"main ", "heading anamnesis", "heading Tensors", "heading Metadata", "button Choose files", "button Choose a folder", "button Dark", "button Save as JSON",
 		"searchbox Search names and types", "table Tensors", "columnheader Name", "columnheader Offset", "rowgroup Tensors, scroll with the arrow keys",
 		"region Verdict", "region Tensors", "region Metadata", "region Bytes by module and type", "region Modules", "treegrid Modules, arrows move and open, Enter shows", "region What is chosen", "status ",
 	} {

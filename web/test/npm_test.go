@@ -39,6 +39,12 @@ console.log("numbers", bytes.look("model.layers.0.w").stored.read, bytes.look("m
 const far = await bytes.compare(b);
 console.log("compared", far.equal, far.different.length, far.snr.toFixed(1));
 console.log("other", other.tensors[0].name);
+const parts = [["x/config.json", new TextEncoder().encode("{}")], ["model.safetensors", readFileSync(a)], ["x/evil.pt", readFileSync(evil)]];
+for (const some of [parts.slice(0, 2), parts, [["../model.safetensors", parts[1][1]]]]) {
+  const folder = await open({ name: "folder", files: some.map(([path, p]) => ({ path, size: p.length })), read: (i, at, n) => some[i][1].subarray(at, at + n) });
+  console.log("folder", folder.accepted, folder.tensors.length, (folder.report.files || []).map((f) => f.name + " " + f.class).join(", "));
+  folder.close();
+}
 for (const wrong of [() => bytes.look("none"), () => open(7), () => open("none.gguf"), () => open(demo)]) {
   try {
     await wrong();
@@ -74,6 +80,9 @@ evil false pickle.global true
 numbers 1048500 5,77
 compared 1 1 35.3
 other model.layers.0.w
+folder true 2 model.safetensors ok, x/config.json ok
+folder false 2 model.safetensors ok, x/config.json ok, x/evil.pt forbidden
+folder false 0 
 error RangeError
 error TypeError
 error Error

@@ -14,26 +14,28 @@ const (
 	blockMany = 8
 )
 
-// A blocks reads a file of the browser in large pieces and keeps the last few: a parser reads a few
-// bytes at a time, and each call of the browser is expensive.
-type blocks struct {
-	read js.Value // takes an offset and a length, gives a Uint8Array or throws
-	size int64
+// A cache keeps the last few large pieces of all files of a source: a parser reads a few bytes at
+// a time, and each call of the browser is expensive.
+type cache struct {
 	kept [blockMany]block
 	turn int64
 }
 
 type block struct {
+	of          *blocks // nil if there is nothing in it
 	index, used int64
 	data        []byte
 }
 
-func newBlocks(read js.Value, size int64) *blocks {
-	b := &blocks{read: read, size: size}
-	for i := range b.kept {
-		b.kept[i].index = -1
-	}
-	return b
+// A blocks reads a file of the browser through a cache.
+type blocks struct {
+	cache *cache
+	read  func(off float64, n int) js.Value // gives a Uint8Array or throws
+	size  int64
+}
+
+func newBlocks(c *cache, size int64, read func(off float64, n int) js.Value) *blocks {
+	return &blocks{c, read, size}
 }
 
 // ReadAt implements io.ReaderAt.
@@ -60,12 +62,13 @@ func (b *blocks) ReadAt(p []byte, off int64) (int, error) {
 // block returns the piece with an index. If it is not kept, it replaces the piece that was not used
 // for the longest time.
 func (b *blocks) block(index int64) ([]byte, error) {
-	b.turn++
-	oldest := &b.kept[0]
-	for i := range b.kept {
-		k := &b.kept[i]
-		if k.index == index {
-			k.used = b.turn
+	c := b.cache
+	c.turn++
+	oldest := &c.kept[0]
+	for i := range c.kept {
+		k := &c.kept[i]
+		if k.of == b && k.index == index {
+			k.used = c.turn
 			return k.data, nil
 		}
 		if k.used < oldest.used {
@@ -73,14 +76,14 @@ func (b *blocks) block(index int64) ([]byte, error) {
 		}
 	}
 	want := min(blockSize, b.size-index*blockSize)
-	if oldest.data == nil {
-		oldest.data = make([]byte, blockSize)
+	if int64(cap(oldest.data)) < want {
+		oldest.data = make([]byte, want)
 	}
-	oldest.index, oldest.data = -1, oldest.data[:want] // the last block is shorter
+	oldest.of, oldest.data = nil, oldest.data[:want] // the last block is shorter
 	if err := b.fetch(oldest.data, index*blockSize); err != nil {
 		return nil, err
 	}
-	oldest.index, oldest.used = index, b.turn
+	oldest.of, oldest.index, oldest.used = b, index, c.turn
 	return oldest.data, nil
 }
 
@@ -91,7 +94,7 @@ func (b *blocks) fetch(p []byte, off int64) (err error) {
 			err = fmt.Errorf("the browser: %s", thrown.Error())
 		}
 	}()
-	got := b.read.Invoke(float64(off), len(p))
+	got := b.read(float64(off), len(p))
 	if n := js.CopyBytesToGo(p, got); n != len(p) {
 		return fmt.Errorf("the browser: %d bytes at %d in place of %d", n, off, len(p))
 	}

@@ -4,10 +4,13 @@
 // ready it calls anamnesisReady with an object of functions, whose answers are texts of JSON or an
 // Error:
 //
-//	report(name, size, read, judge)  the report of a file, which stays open
-//	look(index, whole)               the numbers of one of its tensors
-//	compare(name, size, read)        how far the numbers of another file are from its own
-//	end()                            ends the program
+//	report(source, judge)  the report of a file or a folder, which stays open
+//	look(index, whole)     the numbers of one of its tensors
+//	compare(source)        how far the numbers of another are from its own
+//	end()                  ends the program
+//
+// A source is {name, size, read(offset, length)}, or a folder {name, files: [{path, size}],
+// read(index, offset, length)}.
 package main
 
 import (
@@ -15,13 +18,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"syscall/js"
 
 	"github.com/anamnesis-go/anamnesis/gate"
 	"github.com/anamnesis-go/anamnesis/gate/page"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -42,20 +43,22 @@ func main() {
 			return string(text)
 		})
 	}
-	file := func(args []js.Value) (name string, size int64, r io.ReaderAt) {
-		size = int64(args[1].Float())
-		return args[0].String(), size, newBlocks(args[2], size)
-	}
 	ended := make(chan struct{})
 	js.Global().Call("anamnesisReady", map[string]any{
 		"report": answer(func(args []js.Value) ([]byte, error) {
-			name, size, r := file(args)
-			return s.report(name, size, r, args[3].Bool())
+			from, err := sourceOf(args[0])
+			if err != nil {
+				return nil, err
+			}
+			return s.report(from, args[1].Bool())
 		}),
 		"look": answer(func(args []js.Value) ([]byte, error) { return s.look(args[0].Int(), args[1].Bool()) }),
 		"compare": answer(func(args []js.Value) ([]byte, error) {
-			_, size, r := file(args)
-			return s.compare(r, size)
+			from, err := sourceOf(args[0])
+			if err != nil {
+				return nil, err
+			}
+			return s.compare(from)
 		}),
 		"end": js.FuncOf(func(js.Value, []js.Value) any {
 			close(ended)
@@ -65,14 +68,17 @@ func main() {
 	<-ended
 }
 
-// A session is about one file.
+// A session is about one file or folder.
 type session struct {
 	opened *opened
 }
 
-// report reads the file's structure, and leaves its model open; or it judges the whole file, and
-// its report has no tensors, which the page has by then.
-func (s *session) report(name string, size int64, r io.ReaderAt, judge bool) ([]byte, error) {
+// report reads the structure, and leaves the model open; or it judges all of it, and the report
+// has no tensors, which the page has by then.
+func (s *session) report(from *source, judge bool) ([]byte, error) {
+	if from.refused != nil {
+		return json.Marshal(page.Refused(from.name, from.size, from.refused))
+	}
 	ctx := context.Background()
 	b := policy.Limits.Budget(ctx)
 	defer b.Close()
@@ -82,22 +88,22 @@ func (s *session) report(name string, size int64, r io.ReaderAt, judge bool) ([]
 		judged := policy.Limits.Budget(ctx)
 		defer judged.Close()
 		var err error
-		if v, err = gate.New(policy).Check(judged, r, size, gate.Hint{Name: name}); err != nil {
+		if v, err = from.judge(judged); err != nil {
 			return nil, err
 		}
 		defer v.Close()
 	} else {
-		if err := s.open(r, size); err != nil {
-			return json.Marshal(page.Refused(name, size, err))
+		if err := s.open(from); err != nil {
+			return json.Marshal(page.Refused(from.name, from.size, err))
 		}
 		m = s.opened.m
 	}
-	out, err := page.New(b, name, size, m, v)
+	out, err := page.New(b, from.name, from.size, m, v)
 	if err == nil && v != nil {
-		err = out.Evidence(b, r, size, v)
+		err = from.evidence(b, out, v)
 	}
 	if errors.Is(err, limits.ErrLimit) {
-		return json.Marshal(page.Refused(name, size, err))
+		return json.Marshal(page.Refused(from.name, from.size, err))
 	}
 	if err != nil {
 		return nil, err
@@ -112,9 +118,9 @@ func (s *session) report(name string, size int64, r io.ReaderAt, judge bool) ([]
 }
 
 // open opens the model.
-func (s *session) open(r io.ReaderAt, size int64) error {
+func (s *session) open(from *source) error {
 	b := policy.Limits.Budget(context.Background())
-	m, err := parser.Decode(b, r, size)
+	m, err := from.open(b)
 	if err != nil {
 		b.Close()
 		return err

@@ -6,14 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
 	"slices"
 
 	"github.com/anamnesis-go/anamnesis/compare"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/quant"
 	"github.com/anamnesis-go/anamnesis/stats"
@@ -153,7 +151,7 @@ func of(d *stats.Detail) *numbers {
 	return n
 }
 
-// one is a number for JSON: nothing where there is none.
+// one returns a number for JSON, which has none that are not finite: nil for those.
 func one(x float64) any {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
@@ -185,14 +183,14 @@ func all(list []float64) []any {
 	return out
 }
 
-// compare reads both files, decoded, to their ends.
-func (s *session) compare(r io.ReaderAt, size int64) ([]byte, error) {
+// compare reads both models, decoded, to their ends.
+func (s *session) compare(from *source) ([]byte, error) {
 	if s.opened == nil {
 		return nil, errNothingOpen
 	}
 	b := account()
 	defer b.Close()
-	other, err := parser.Decode(b, r, size)
+	other, err := from.open(b)
 	if err != nil {
 		return nil, err
 	}

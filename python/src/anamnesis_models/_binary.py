@@ -110,3 +110,12 @@ def answers(command: str, flags: Iterable[str], paths: Iterable[str | os.PathLik
     if objects and (done.returncode == 0 or done.returncode in told):
         return objects, None
     return objects, _errors.of_exit(done.returncode, said.rpartition("amn: ")[2])
+
+
+def run_text(command: str, flags: Iterable[str], paths: Iterable[str]) -> None:
+    """Run a command that writes a file, and which refuses what the file says is refused. Raise an error if it failed."""
+    argv = [binary(), *command.split(), "--quiet", *flags, "--", *(_place(p) for p in paths)]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    error = None if done.returncode == 0 else _errors.of_exit(done.returncode, done.stderr.decode("utf-8", "replace").strip().rpartition("amn: ")[2])
+    if error is not None and not isinstance(error, _errors.Refused):
+        raise error

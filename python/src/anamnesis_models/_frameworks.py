@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import sys
 from dataclasses import dataclass
 from typing import Any, Callable
@@ -165,12 +166,33 @@ def _torch() -> Torch:
     return Torch()
 
 
-def of(name: str, device: Any = "cpu") -> Any:
-    """Return the framework with a name."""
+def _inferred(device: Any) -> str:
+    """Return the framework that the program uses: the one that is imported, else the one that is installed."""
+    if "torch" in sys.modules or device not in ("cpu", None):
+        return "torch"
+    if "numpy" in sys.modules:
+        return "numpy"
+    installed = [name for name in ("torch", "numpy") if importlib.util.find_spec(name) is not None]
+    if not installed:
+        raise ImportError("tensors need a framework: install torch or numpy")
+    if len(installed) > 1:
+        raise TypeError("torch and numpy are both installed, and neither is imported: say framework=\"torch\" or framework=\"numpy\"")
+    return installed[0]
+
+
+def check(name: str | None, device: Any) -> None:
+    """Raise ValueError for a name that is none, without importing the framework."""
+    if name not in (None, "torch", "pt", "numpy", "np"):
+        raise ValueError(f"framework {name!r}: give torch or numpy")
+    if name in ("numpy", "np") and device not in ("cpu", None):
+        raise ValueError("numpy has no devices")
+
+
+def of(name: str | None, device: Any = "cpu") -> Any:
+    """Return the framework with a name, or the one in use for None."""
+    if name is None:
+        name = _inferred(device)
+    check(name, device)
     if name in ("torch", "pt"):
         return _torch() if device == "cpu" else Torch(device)
-    if name in ("numpy", "np"):
-        if device not in ("cpu", None):
-            raise ValueError("numpy has no devices")
-        return _numpy()
-    raise ValueError(f"framework {name!r}: give torch or numpy")
+    return _numpy()

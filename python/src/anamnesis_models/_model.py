@@ -11,8 +11,11 @@ import tempfile
 from types import TracebackType
 from typing import Any, Iterator
 
-from . import _errors, _frameworks, _program
-from ._report import Report, Tensor
+from . import _errors, _frameworks, _given, _page, _program
+from ._given import Source
+from ._page import Page
+from ._report import Report, Stats, Tensor
+from ._types import Framework, Target
 
 _SHM = "/dev/shm"
 
@@ -60,20 +63,28 @@ def _room(need: int) -> str | None:
     return None
 
 
-def _pattern(name: str) -> str:
-    """Return a pattern for --tensor that matches only this name."""
-    return "".join("\\" + c if c in "*?[]\\" else c for c in name)
-
-
 class Model:
     """The tensors of a model by name; see :func:`open`."""
 
-    def __init__(self, path: str | os.PathLike[str], framework: str = "torch", *, decode: bool = True, to: str = "bf16", device: Any = "cpu", **flags: Any) -> None:
-        self._lib = _frameworks.of(framework, device)
-        self._path = os.fspath(path)
+    def __init__(self, path: Source, framework: Framework | None = None, *, decode: bool = True, to: Target = "bf16", device: Any = "cpu", **flags: Any) -> None:
+        self._framework, self._device = framework, device
+        _frameworks.check(framework, device)
+        self._source: str = str(path) if _given.is_path(path) else _given.title(path)
+        self._copy = _given.Copy(path)
+        self._path = self._copy.path
         self._flags, self._to = flags, to
+        self._closed = True
+        try:
+            with _given.named(path):
+                self._read(decode)
+        except BaseException:
+            self._copy.close()
+            raise
+        self._closed = False
+
+    def _read(self, decode: bool) -> None:
         self._marks = _marks(self._path)
-        self.report: Report = _program.inspect(self._path, to=to, **flags)
+        self.report: Report = _program.inspect(self._path, to=self._to, **self._flags)
         self._tensors: dict[str, Tensor] = {}
         for t in self.report.tensors:
             if t.name in self._tensors:
@@ -85,7 +96,11 @@ class Model:
         self._files: dict[int, _File] = {}
         self._places: dict[int, str | None] = {}
         self._storages: dict[tuple[int, str], _frameworks.Storage] | None = None
-        self._closed = False
+
+    @property
+    def _lib(self) -> Any:
+        """The framework, which is only needed for tensors."""
+        return _frameworks.of(self._framework, self._device)
 
     def _storage(self, t: Tensor) -> _frameworks.Storage:
         """Return the bytes of a tensor and of those that share its storage, since tensors of a checkpoint may be tied."""
@@ -148,6 +163,29 @@ class Model:
 
     __getitem__ = get_tensor
 
+    def get_slice(self, name: str) -> Slice:
+        """Return a tensor that is read when it is sliced, as safetensors does: model.get_slice("w")[:10].
+
+        Of a tensor that is stored plainly only the slice is read. A quantized or compressed one
+        is decoded whole first.
+        """
+        self._check()
+        if name not in self:
+            raise KeyError(name)
+        return Slice(self, name)
+
+    def stats(self, name: str, *, stored: bool = False) -> Stats:
+        """Read all numbers of a tensor: extremes, mean, deviation, zeros, NaN and a histogram. stored=True reads codes, not the decoded weight."""
+        self._check()
+        if name not in self and not any(t.name == name for t in self.report.tensors):
+            raise KeyError(name)
+        return _program.stats(self._path, name, stored=stored or name not in self, **self._flags)
+
+    def page(self) -> Page:
+        """Judge the file, which reads all of it, and return the page of `amn inspect --html`. Notebooks show it."""
+        self._check()
+        return _page.page(self._path, **self._flags)
+
     def load(self) -> dict[str, Any]:
         """Return all tensors; those that need decoding are decoded in one run."""
         self._check()
@@ -160,6 +198,7 @@ class Model:
     def close(self) -> None:
         """Close the file. Tensors that were returned stay valid."""
         self._files, self._storages, self._closed = {}, None, True
+        self._copy.close()
 
     def __enter__(self) -> Model:
         return self
@@ -168,7 +207,7 @@ class Model:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<anamnesis_models.Model {self._path!r}: {self.report.format}, {len(self)} tensors>"
+        return f"<anamnesis_models.Model {self._source!r}: {self.report.format}, {len(self)} tensors>"
 
     def _repr_html_(self) -> str:
         return self.report._repr_html_()
@@ -223,7 +262,7 @@ class Model:
         folder = tempfile.mkdtemp(prefix="anamnesis-", dir=_room(need))
         try:
             written = os.path.join(folder, "decoded.safetensors")
-            flags = {**self._flags, "tensor": None if names is None else [_pattern(n) for n in names]}
+            flags = {**self._flags, "tensor": None if names is None else [_program.pattern(n) for n in names]}
             if names is not None and len(names) > 512:
                 flags["tensor"] = None  # too many patterns for a command line: decode the whole model
             if self._bound:
@@ -237,8 +276,38 @@ class Model:
             shutil.rmtree(folder, ignore_errors=os.name == "nt")  # mapped files stay valid; Windows cannot delete them
 
 
-def open(path: str | os.PathLike[str], framework: str = "torch", *, decode: bool = True, to: str = "bf16", device: Any = "cpu", **flags: Any) -> Model:
-    """Open a model of any format. Its tensors are accessed by name, for "torch" or "numpy".
+class Slice:
+    """A tensor that is read when it is sliced."""
+
+    def __init__(self, model: Model, name: str) -> None:
+        self._model, self._name = model, name
+
+    def get_shape(self) -> list[int]:
+        """Return the shape, without reading the tensor."""
+        return list(self._model.shape(self._name))
+
+    def get_dtype(self) -> str:
+        """Return the type as safetensors names it; of a quantized weight, the one that it is decoded to."""
+        t = self._model._tensors.get(self._name)
+        return self._model._to.upper() if t is None else t.dtype
+
+    def __getitem__(self, key: Any) -> Any:
+        m = self._model
+        m._check()
+        t = m._tensors.get(self._name)
+        if t is None or t.inflated or not m._plain(t):
+            return m._lib.place(m._decoded([self._name])[self._name][key])
+        return m._lib.place(m._view(t)[key])
+
+    def __len__(self) -> int:
+        return self.get_shape()[0]
+
+
+def open(path: Source, framework: Framework | None = None, *, decode: bool = True, to: Target = "bf16", device: Any = "cpu", **flags: Any) -> Model:
+    """Open a model of any format: a path, bytes, or a file that is open for reading. Its tensors are accessed by name.
+
+    The framework is "torch" or "numpy"; without it, the one that is imported, else the only one
+    that is installed.
 
     What the file stores plainly is a view over it, copied nowhere; writes to one stay in
     memory. Quantized weights stand under the names of the unquantized model, decoded to the

@@ -24,6 +24,9 @@ Name = Tuple[str, str]
 # The most bytes that a compressed pickle may hold.
 MOST = 4 << 30
 
+# The buffer between the unpickler and the bytes of a pickle. Long values are read past it.
+BUFFER = 64 << 10
+
 # A file of at most so many bytes is read while the program judges it, a larger one after that.
 AHEAD = 1 << 30
 
@@ -31,12 +34,90 @@ AHEAD = 1 << 30
 def load_pickle(path: str | os.PathLike[str], policy: str | os.PathLike[str] | None = None, **flags: Any) -> Any:
     """Return the object of a pickle that the program accepts.
 
-    The file is read once. policy is a profile, such as "tabular", or a file; the program
-    judges the file, and Python's own unpickler then runs over the same bytes, and finds no
-    name but those of the verdict. Raises Refused.
+    policy is a profile, such as "tabular", or a file; the program judges the file, and
+    Python's own unpickler then runs over the bytes that were judged, and finds no name but
+    those of the verdict. The program names the bytes on which its verdict does not depend,
+    the numbers of large arrays, and the SHA-256 of all others; these are read once more,
+    compared, and kept, so a file that changes meanwhile is refused or has other numbers in
+    these arrays. Raises Refused.
     """
-    data, names = _judged(path, policy, ("pickle",), flags)
-    return _restricted(pickle.Unpickler, names)(io.BytesIO(data)).load()
+    with open(path, "rb", buffering=0) as f:
+        if not stat.S_ISREG(os.fstat(f.fileno()).st_mode):
+            data, names = _judged(path, policy, ("pickle",), flags)
+            return _restricted(pickle.Unpickler, names)(io.BytesIO(data)).load()
+        verdict = _verdict(path, policy, ("pickle",), {**flags, "unread": True, "digest": False})
+        if "sha256" in verdict.raw:  # the policy has exceptions for whole files
+            return _restricted(pickle.Unpickler, _names(verdict))(io.BytesIO(_whole(f, verdict, path))).load()
+        judged = _Judged(f, verdict.raw["pickles"][0], os.fspath(path))
+        return _restricted(pickle.Unpickler, _names(verdict))(io.BufferedReader(judged, BUFFER)).load()
+
+
+class _Judged(io.RawIOBase):
+    """The bytes of a pickle that was judged.
+
+    Those on which the verdict depends are in memory, as the program read them. The others are
+    read from the file when the unpickler asks for them.
+    """
+
+    def __init__(self, file: Any, pickle_: dict[str, Any], path: str) -> None:
+        self._file, self._pos, self._at = file, 0, 0
+        digest, parts, at = hashlib.sha256(), [], int(pickle_["offset"])
+        end = at + int(pickle_["length"])
+        self._pos = at
+        for part in [*pickle_["unread"], {"offset": end, "length": 0}]:
+            first, after = int(part["offset"]), int(part["offset"]) + int(part["length"])
+            if not at <= first <= after <= end:
+                raise _errors.Failed(f"{path}: the program's answer names parts that are not in their order")
+            kept = _exactly(file, at, first - at, path)
+            digest.update(kept)
+            parts += [(first, kept), (after, None)]
+            at = after
+        if digest.hexdigest() != pickle_["read_sha256"]:
+            raise _errors.Failed(f"{path} changed while it was judged")
+        self._parts = parts
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, out: Any) -> int:
+        view = memoryview(out).cast("B")
+        while self._at < len(self._parts):
+            end, kept = self._parts[self._at]
+            n = min(len(view), end - self._pos)
+            if n:
+                if kept is None:
+                    self._file.seek(self._pos)
+                    n = self._file.readinto(view[:n]) or 0
+                else:
+                    start = len(kept) - (end - self._pos)
+                    view[:n] = kept[start : start + n]
+                self._pos += n
+                return n
+            if len(view) == 0:
+                return 0
+            self._at += 1
+        return 0
+
+
+def _whole(file: Any, verdict: Any, path: Any) -> bytes:
+    data = file.read()
+    if hashlib.sha256(data).hexdigest() != verdict.raw["sha256"]:
+        raise _errors.Failed(f"{os.fspath(path)} changed while it was judged")
+    return bytes(data)
+
+
+def _exactly(file: Any, at: int, n: int, path: str) -> bytes:
+    """Return n bytes of a file, which has them if it did not change."""
+    file.seek(at)
+    out = bytearray(n)
+    have = 0
+    with memoryview(out) as view:
+        while have < n:
+            got = file.readinto(view[have:])
+            if not got:
+                raise _errors.Failed(f"{path} changed while it was judged")
+            have += got
+    return bytes(out)
 
 
 def load_joblib(path: str | os.PathLike[str], policy: str | os.PathLike[str] | None = None, **flags: Any) -> Any:
@@ -132,7 +213,7 @@ def _judged_bytes(data: bytes, path: Any, policy: Any, formats: Tuple[str, ...],
 
 
 def _verdict(path: Any, policy: Any, formats: Tuple[str, ...], flags: dict[str, Any]) -> Any:
-    found = scan(path, limits=policy, digest=True, **flags)
+    found = scan(path, limits=policy, **{"digest": True, **flags})
     if found.error is not None:
         raise found.error
     if len(found.files) != 1:

@@ -36,8 +36,13 @@ _ARGUMENT = {ord("K"): 1, ord("M"): 2, ord("J"): 4, ord("h"): 1, ord("q"): 1, or
 _LENGTH = {ord("U"): 1, ord("T"): 4, ord("X"): 4, ord("C"): 1, ord("B"): 4, 0x8C: 1}
 
 
-def load(path: str | os.PathLike[str], lib: Any) -> dict[str, Any] | None:
-    """Return all tensors as views of the file, or None if the program must decide."""
+# Tensors of these types hold no quantized weight, of any scheme: codes are smaller or narrower
+# integers, or floats of 8 bits.
+_NO_CODES = {"F64", "F32", "F16", "BF16", "I64", "BOOL", "C64"}
+
+
+def load(path: str | os.PathLike[str], lib: Any, whole: bool = False) -> dict[str, Any] | None:
+    """Return all tensors as views of the file, or None if the program must decide: with whole, about what may be a quantized weight too."""
     name = os.fspath(path)
     if not isinstance(name, str) or not name.endswith(".safetensors"):
         return None
@@ -50,7 +55,7 @@ def load(path: str | os.PathLike[str], lib: Any) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     tensors = _tensors(data, info.st_size)
-    if tensors is None or any(t.dtype not in lib.types for t in tensors):
+    if tensors is None or any(t.dtype not in lib.types or whole and t.dtype not in _NO_CODES for t in tensors):
         return None
     out = {}
     for t in tensors:

@@ -6,9 +6,10 @@ import base64
 from dataclasses import dataclass, field
 from typing import Any, Sequence
 
-from ._html import clean, size, table
+from ._types import Severity
+from ._html import bars, clean, size, table, tree
 
-_SHOWN = 50  # rows of tensors shown: a notebook stores its output
+_SHOWN = 200  # findings shown: a notebook stores its output
 
 
 def _text(o: dict[str, Any], name: str, default: str = "") -> str:
@@ -41,6 +42,10 @@ class Tensor:
     part: int = 0  #: index in Report.files
     inflated: bool = False  #: stored in a compressed member
 
+    def _repr_html_(self) -> str:
+        facts = [("type", self.dtype), ("shape", " x ".join(map(str, self.shape))), ("bytes", f"{self.nbytes:,}"), ("offset", f"{self.offset:#x}")]
+        return table(("tensor", self.name), facts)
+
 
 @dataclass(frozen=True)
 class Group:
@@ -57,7 +62,7 @@ class Finding:
     """Something to know about an accepted file."""
 
     code: str
-    severity: str
+    severity: Severity
     where: str
     text: str
     offset: int | None = None
@@ -124,13 +129,52 @@ class Report:
     def _repr_html_(self) -> str:
         if self.error is not None:
             return f"<p><b>refused</b>: {clean(self.error)}</p>"
-        head = f"<p><b>{clean(self.path)}</b>: {clean(self.format)}, {len(self.tensors):,} tensors, {size(self.nbytes)}; bodies {clean(self.bodies)}</p>"
-        found = table(("severity", "finding", ""), ((f.severity, f.code, f.text) for f in self.findings)) if self.findings else ""
-        groups = table(("type", "tensors", "bytes"), ((g.dtype, f"{g.tensors:,}", size(g.nbytes)) for g in self.groups))
-        shown = self.tensors[:_SHOWN]
-        tensors = table(("tensor", "type", "shape", "bytes"), ((t.name, t.dtype, " x ".join(map(str, t.shape)), size(t.nbytes)) for t in shown))
-        more = f"<p>and {len(self.tensors) - len(shown):,} more</p>" if len(self.tensors) > len(shown) else ""
-        return head + found + groups + f"<details><summary>tensors</summary>{tensors}{more}</details>"
+        head = f"<p><b>{clean(self.path)}</b>: {clean(self.format)}, {len(self.tensors):,} tensors, {size(self.nbytes)}; data {clean(self.bodies)}</p>"
+        found = table(("severity", "finding", "what"), ((f.severity, f.code, f.text) for f in self.findings), "Findings") if self.findings else ""
+        groups = table(("type", "tensors", "bytes"), ((g.dtype, f"{g.tensors:,}", size(g.nbytes)) for g in self.groups), "Types")
+        return head + found + groups + f"<details><summary>Tensors by module</summary>{tree(self.tensors)}</details>"
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What the numbers of a tensor are. Those of a weight are the decoded ones."""
+
+    name: str
+    dtype: str  #: or the scheme that decoded it
+    shape: tuple[int, ...]
+    elements: int
+    zeros: int = 0
+    nan: int = 0
+    infinite: int = 0
+    min: float | None = None  #: of the finite numbers; None where there are none
+    max: float | None = None
+    mean: float | None = None
+    std: float | None = None
+    bins: tuple[tuple[int, int, int], ...] = field(default=(), repr=False)  #: power of two, negative and positive numbers
+
+    def _repr_html_(self) -> str:
+        facts: list[tuple[str, object]] = [("type", self.dtype), ("shape", " x ".join(map(str, self.shape))), ("numbers", f"{self.elements:,}")]
+        facts += [(n, "none" if x is None else f"{x:.6g}") for n, x in (("min", self.min), ("max", self.max), ("mean", self.mean), ("std", self.std))]
+        facts += [(n, f"{x:,}") for n, x in (("zeros", self.zeros), ("NaN", self.nan), ("infinite", self.infinite))]
+        return table(("tensor", self.name), facts) + bars(self.bins, self.name)
+
+
+def stats(o: dict[str, Any]) -> Stats:
+    """Return the statistics in an object of stats."""
+    return Stats(
+        name=_text(o, "name"),
+        dtype=_text(o, "type"),
+        shape=_ints(o["shape"]),
+        elements=int(o["elements"]),
+        zeros=int(o.get("zeros", 0)),
+        nan=int(o.get("nan", 0)),
+        infinite=int(o.get("infinite", 0)),
+        min=o.get("min"),
+        max=o.get("max"),
+        mean=o.get("mean"),
+        std=o.get("std"),
+        bins=tuple((int(b["exp"]), int(b["negative"]), int(b["positive"])) for b in o.get("bins", ())),
+    )
 
 
 @dataclass(frozen=True)
@@ -172,9 +216,11 @@ class Scan:
             raise self.error
 
     def _repr_html_(self) -> str:
-        rows = [("skipped" if f.skipped else "accepted" if f.ok else "refused", f.path, f.format, f.skipped or ("" if f.error is None else f.error)) for f in self.files]
+        rows = [(f.path, "skipped" if f.skipped else "accepted" if f.ok else "refused", f.format, f.skipped or ("" if f.error is None else f.error)) for f in self.files]
         failed = "" if self.error is None else f"<p><b>refused</b>: {clean(self.error)}</p>"
-        return failed + table(("verdict", "file", "format", "why"), rows)
+        found = [(f.path, x.severity, x.code, x.text) for f in self.files for x in f.findings][:_SHOWN]
+        more = table(("file", "severity", "finding", "what"), found, "Findings") if found else ""
+        return failed + table(("file", "verdict", "format", "why"), rows, "Verdicts") + more
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,11 @@
-/** Bytes, a path (Node), or anything with a size that is read in pieces. */
-export type Source = string | URL | ArrayBuffer | ArrayBufferView | { name?: string; size: number; read(offset: number, length: number): Uint8Array };
+/** Bytes, a path (Node), anything with a size that is read in pieces, or a folder of such files. */
+export type Source =
+  | string
+  | URL
+  | ArrayBuffer
+  | ArrayBufferView
+  | { name?: string; size: number; read(offset: number, length: number): Uint8Array }
+  | { name?: string; files: { path: string; size: number }[]; read(index: number, offset: number, length: number): Uint8Array };
 
 export interface Finding {
   rule: string;
@@ -45,6 +51,8 @@ export interface Report {
   templates: { name: string; text: string }[];
   globals: { pickle: string; name: string; status: string; offset: number; uses: number }[];
   programs?: { pickle: string; lines: { offset: number; depth: number; op: string; text: string; refused?: boolean; skipped?: number }[]; left?: number }[];
+  /** Of a folder or an archive. */
+  files?: { name: string; size: number; kind: string; class: string }[];
   config?: { key: string; value: unknown }[];
   weights?: [name: string, scheme: string, shape: number[], tensors: number[]][];
   types: string[];

@@ -35,7 +35,8 @@ async function start() {
   return { ...parser, end };
 }
 
-// What can be read: bytes, a path (Node), or an object with size and read(offset, length).
+// What can be read: bytes, a path (Node), an object with size and read(offset, length), or one with
+// files and read(index, offset, length).
 async function sourceOf(source) {
   if (typeof source === "string" || source instanceof URL) {
     if (!node) throw new TypeError("a path can be read in Node alone: give bytes, or size and read");
@@ -66,6 +67,7 @@ async function sourceOf(source) {
     return { name: "", size: bytes.length, read: (offset, length) => bytes.slice(offset, offset + length), close() {} };
   }
   if (source && typeof source.read === "function" && Number.isSafeInteger(source.size) && source.size >= 0) return { name: source.name || "", size: source.size, read: source.read, close() {} };
+  if (source && typeof source.read === "function" && Array.isArray(source.files)) return { name: source.name || "", files: source.files, read: source.read, close() {} };
   throw new TypeError("give bytes, a path, or an object with size and read(offset, length)");
 }
 
@@ -104,7 +106,7 @@ export class Model {
     const parser = this.#open();
     const source = await sourceOf(other);
     try {
-      return answer(parser.compare(source.name, source.size, source.read));
+      return answer(parser.compare(source));
     } finally {
       source.close();
     }
@@ -125,10 +127,10 @@ export async function open(source, { name } = {}) {
   const from = await sourceOf(source);
   try {
     const parser = await start();
-    const called = name ?? from.name;
-    const report = answer(parser.report(called, from.size, from.read, false));
-    const judged = answer(parser.report(called, from.size, from.read, true));
-    for (const part of ["verdict", "globals", "programs"]) report[part] = judged[part];
+    from.name = name ?? from.name;
+    const report = answer(parser.report(from, false));
+    const judged = answer(parser.report(from, true));
+    for (const part of ["verdict", "globals", "programs", "files"]) report[part] = judged[part];
     report.format ||= judged.format;
     return new Model(parser, from, report);
   } catch (e) {
