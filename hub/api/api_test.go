@@ -446,6 +446,57 @@ func TestBadManifests(t *testing.T) {
 	}
 }
 
+// Contents that come at once share what is left of a tenant's room.
+func TestContentsAtOnceShareTheRoom(t *testing.T) {
+	f := newFleet(t, func(o *api.Options) { o.TenantBytes = 250 })
+	texts := make([]string, 8)
+	for i := range texts {
+		texts[i] = strings.Repeat(string(rune('a'+i)), 100)
+	}
+	ready, finish := make(chan bool), make(chan bool)
+	answers := make(chan int)
+	for _, text := range texts {
+		go func() {
+			request, err := http.NewRequest("PUT", f.url+"/v1/blobs/"+sum(text), io.MultiReader(strings.NewReader(text[:50]), waiting{ready, finish}, strings.NewReader(text[50:])))
+			if err != nil {
+				panic(err)
+			}
+			request.ContentLength = int64(len(text))
+			request.Header.Set("Authorization", "Bearer "+token("alice"))
+			answer, err := http.DefaultClient.Do(request)
+			if err != nil { // it was refused before its end
+				answers <- http.StatusInsufficientStorage
+				return
+			}
+			answer.Body.Close()
+			answers <- answer.StatusCode
+		}()
+	}
+	for range texts { // each has sent its first half
+		<-ready
+	}
+	close(finish)
+	count := map[int]int{}
+	for range texts {
+		count[<-answers]++
+	}
+	if stored, err := f.db.Stored(t.Context(), "alice"); err != nil || stored > 250 || count[http.StatusCreated] > 2 || count[http.StatusCreated]+count[http.StatusInsufficientStorage] != len(texts) {
+		t.Errorf("%d bytes are stored of 250, answers %v, %v", stored, count, err)
+	}
+	if a := f.put("alice", "after"); a.status != http.StatusCreated {
+		t.Errorf("afterwards: %d", a.status)
+	}
+}
+
+// waiting says that it is read, and ends when it may.
+type waiting struct{ ready, finish chan bool }
+
+func (w waiting) Read([]byte) (int, error) {
+	w.ready <- true
+	<-w.finish
+	return 0, io.EOF
+}
+
 func TestBadContents(t *testing.T) {
 	f := newFleet(t, func(o *api.Options) { o.MaxFile, o.TenantBytes = 100, 150 })
 	for name, c := range map[string]struct {

@@ -40,6 +40,30 @@ func (r *room) enter(tenant string) (leave func(), err error) {
 	}, nil
 }
 
+// A share bounds the bytes that a tenant stores, those on their way included.
+type share struct {
+	mu     sync.Mutex
+	coming map[string]int64
+}
+
+// take counts n bytes as on their way, and returns what is to be called when they are stored or given
+// up. Whoever asks for what is stored afterwards sees each byte of the tenant at least once.
+func (s *share) take(tenant string, n int64) (coming int64, leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.coming == nil {
+		s.coming = map[string]int64{}
+	}
+	s.coming[tenant] += n
+	return s.coming[tenant], func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.coming[tenant] -= n; s.coming[tenant] == 0 {
+			delete(s.coming, tenant)
+		}
+	}
+}
+
 // A pacer reads a body as long as it comes fast enough.
 type pacer struct {
 	r          io.Reader

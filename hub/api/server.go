@@ -72,6 +72,7 @@ type Server struct {
 	mux     *http.ServeMux
 	tokens  atomic.Pointer[map[string]Token]
 	uploads room
+	share   share // of what is stored
 	answers room
 	reading room
 	judge   *rollout.Current // without Policies
@@ -490,18 +491,20 @@ func (s *Server) putBlob(w http.ResponseWriter, r *http.Request, t Token) error 
 	case r.ContentLength > s.o.MaxFile:
 		return &problem{status: http.StatusRequestEntityTooLarge, detail: fmt.Sprintf("a content has at most %d bytes", s.o.MaxFile)}
 	}
-	stored, err := s.o.Store.Stored(ctx, t.Tenant)
-	if err != nil {
-		return err
-	}
-	if stored+r.ContentLength > s.o.TenantBytes {
-		return &problem{status: http.StatusInsufficientStorage, detail: fmt.Sprintf("the contents of a tenant have at most %d bytes", s.o.TenantBytes)}
-	}
 	leave, err := s.uploads.enter(t.Tenant)
 	if err != nil {
 		return err
 	}
 	defer leave()
+	coming, give := s.share.take(t.Tenant, r.ContentLength)
+	defer give()
+	stored, err := s.o.Store.Stored(ctx, t.Tenant)
+	if err != nil {
+		return err
+	}
+	if stored > s.o.TenantBytes-coming {
+		return &problem{status: http.StatusInsufficientStorage, detail: fmt.Sprintf("the contents of a tenant have at most %d bytes", s.o.TenantBytes)}
+	}
 	size, err := s.o.Blobs.Put(ctx, t.Tenant, sum, s.paced(w, r.Body), r.ContentLength)
 	switch {
 	case errors.Is(err, blob.ErrDigest):
