@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -19,11 +17,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/anamnesis-go/anamnesis/gate"
-	"github.com/anamnesis-go/anamnesis/gate/receipt"
 	"github.com/anamnesis-go/anamnesis/hub/api"
 	"github.com/anamnesis-go/anamnesis/hub/blob"
 	"github.com/anamnesis-go/anamnesis/hub/hooks"
@@ -197,6 +195,7 @@ type running struct {
 	out      []hooks.Out
 	in       []hooks.In
 	api      *api.Server
+	cert     atomic.Pointer[tls.Certificate] // nil without --tls-cert
 	s        streams
 	db       store.Engine
 	gate     gate.Gate
@@ -448,108 +447,4 @@ func (r *running) find(ctx context.Context, tenant, path string) error {
 		return add()
 	})
 	return errors.Join(err, add())
-}
-
-// listen opens the address, and returns what serves it, or nil.
-func (r *running) listen() (func(context.Context) error, error) {
-	c := r.cmd
-	if c.Listen == "" {
-		return nil, nil
-	}
-	o := api.Options{Store: r.db, Policies: r.policies, Incoming: r.in, Blobs: r.blob, Gate: r.gate, Budget: r.budget, Log: r.log}
-	var err error
-	if c.Tokens != "" {
-		text, err := os.ReadFile(c.Tokens)
-		if err != nil {
-			return nil, err
-		}
-		if o.Tokens, err = api.ParseTokens(r.budget, text); err != nil {
-			return nil, usage("--tokens " + c.Tokens + ": " + err.Error())
-		}
-	}
-	if c.ReceiptKey != "" {
-		pem, err := os.ReadFile(c.ReceiptKey)
-		if err != nil {
-			return nil, err
-		}
-		if o.Receipts, err = receipt.NewSigner(pem, 10*time.Minute, time.Now); err != nil {
-			return nil, usage("--receipt-key " + c.ReceiptKey + ": " + err.Error())
-		}
-	}
-	if (c.TLSCert == "") != (c.TLSKey == "") {
-		return nil, usage("--tls-cert and --tls-key need each other")
-	}
-	if !isLoopback(c.Listen) && (c.Tokens == "" || c.TLSCert == "") {
-		return nil, usage(c.Listen + " can be reached by other machines: give --tokens, --tls-cert and --tls-key")
-	}
-	h, err := api.New(o)
-	if err != nil {
-		return nil, err
-	}
-	r.api = h
-	l, err := net.Listen("tcp", c.Listen)
-	if err != nil {
-		return nil, err
-	}
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, WriteTimeout: 5 * time.Hour, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelWarn)}
-	if c.TLSCert != "" {
-		pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
-		if err != nil {
-			l.Close()
-			return nil, err
-		}
-		server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-	}
-	r.log.Info("listening", "address", l.Addr().String())
-	return func(ctx context.Context) error {
-		serving := make(chan error, 1)
-		go func() {
-			if server.TLSConfig != nil {
-				serving <- server.ServeTLS(l, "", "")
-			} else {
-				serving <- server.Serve(l)
-			}
-		}()
-		select {
-		case err := <-serving:
-			return err
-		case <-ctx.Done(): // what has begun may end
-			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-			defer cancel()
-			server.Shutdown(end)
-			return nil
-		}
-	}, nil
-}
-
-// drainTime is how long requests and judgements go on that have begun when the program is to end:
-// whoever ends it waits 10 s, as Docker does, or longer.
-const drainTime = 7 * time.Second
-
-// reload reads the tokens again. If they cannot be read, the old ones stay.
-func (r *running) reload() {
-	if r.api == nil || r.cmd.Tokens == "" {
-		return
-	}
-	text, err := os.ReadFile(r.cmd.Tokens)
-	var tokens map[string]api.Token
-	if err == nil {
-		tokens, err = api.ParseTokens(r.budget, text)
-	}
-	if err != nil {
-		r.log.Error("not reloaded: the old tokens stay", "error", err)
-		return
-	}
-	r.api.SetTokens(tokens)
-	r.log.Info("reloaded", "tokens", len(tokens))
-}
-
-// isLoopback reports whether only this machine reaches an address.
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
