@@ -99,7 +99,7 @@ var mayImport = map[string][]string{
 	"internal/quanttest":    {"asm", "limits", "parser/tensor", "quant"},
 	"internal/converttest":  with(format, "convert", "convert/forms", "parser", "parser/gguf", "parser/safetensors", "quant", "quant/ggml", "quant/ggml/..."),
 	"internal/ledger":       {"limits/limitstest"},
-	"internal/corpustest":   {"corpus", "limits", "limits/limitstest", "internal/faulty", "internal/ledger", "internal/wire"},
+	"internal/corpustest":   {"corpus", "limits", "limits/limitstest", "internal/faulty", "internal/ledger", "internal/wire", "parser/tensor"},
 	"internal/arch":         {},
 	"asm":                   {cpuid},
 	"internal/sparse":       {},

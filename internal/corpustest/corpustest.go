@@ -116,8 +116,9 @@ const maxPoints, someOfMany, many = 300, 40, 100
 // Accepted gives each honest file of the format, of which there are at least least, to the decoder:
 // at once and one byte at a time it is read whole, and charges what testdata/charges.txt says.
 // Where a charge is refused, that ends the reading as a limit, and where a read fails, its error does.
-// Each ends as testdata/verdicts.txt says after each change of one byte.
-func Accepted(t *testing.T, format string, least int, decode Decoder) {
+// Each ends as testdata/verdicts.txt says after each change of one byte. Where open is given, its model
+// keeps the contract of [tensor.Model], and what it says is part of that line.
+func Accepted(t *testing.T, format string, least int, decode Decoder, open ...Opener) {
 	list := corpus.Valid(format)
 	if len(list) < least {
 		t.Errorf("%d files", len(list))
@@ -147,14 +148,29 @@ func Accepted(t *testing.T, format string, least int, decode Decoder) {
 			}
 			fail(t, s.Data, points(len(list)), read)
 		})
+		for _, open := range open {
+			t.Run("model/"+s.Name, func(t *testing.T) { held(t, policy, s.Data, open) })
+		}
 		most := MostPlaces
 		if len(list) > many {
 			most /= 4
 		}
 		t.Run("damaged/"+s.Name, func(t *testing.T) {
-			Damaged(t, s.Data, most, func(data []byte) string { return ending(t, policyOf(t, policy), data, decode) })
+			Damaged(t, s.Data, most, func(data []byte) string { return ending(t, policyOf(t, policy), data, decode, open...) })
 		})
 	}
+}
+
+// held holds the model of a file to its contract, and what it says to a line of testdata/verdicts.txt.
+func held(t *testing.T, policy, data []byte, open Opener) {
+	b := Account(t, policy)
+	m, err := open(b, bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	Held(t, b, m)
+	m, err = open(b, bytes.NewReader(data), int64(len(data)))
+	ledger.Verdicts(t, t.Name(), Said(t, b, m, err))
 }
 
 // fail refuses each charge of a file, and lets each read fail.

@@ -77,13 +77,19 @@ func places(size, most int) (list []int) {
 
 // ending returns how a file ends: its class, and its rule if it has one. An internal error, or one of
 // no class of files, fails the test.
-func ending(t testing.TB, p limits.Policy, data []byte, decode Decoder) string {
+func ending(t testing.TB, p limits.Policy, data []byte, decode Decoder, open ...Opener) string {
 	b := p.Budget(t.Context())
 	defer b.Close()
 	verify, err := decode(b, bytes.NewReader(data), int64(len(data)))
 	if err == nil && verify != nil {
 		if err = verify(b); err != nil {
 			return "body-" + Ending(t, err)
+		}
+	}
+	for _, open := range open {
+		if err == nil {
+			m, err := open(b, bytes.NewReader(data), int64(len(data)))
+			return Said(t, b, m, err)
 		}
 	}
 	return Ending(t, err)

@@ -1,7 +1,6 @@
 package dcp_test
 
 import (
-	"archive/zip"
 	"bytes"
 	"io"
 	"os"
@@ -18,24 +17,11 @@ import (
 // folderOf is the folder in an archive of the corpus.
 func folderOf(t *testing.T, name string) fstest.MapFS {
 	t.Helper()
-	z, err := zip.OpenReader("../../corpus/valid/dcp/" + name + ".zip")
+	data, err := os.ReadFile("../../corpus/valid/dcp/" + name + ".zip")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer z.Close()
-	folder := fstest.MapFS{}
-	for _, f := range z.File {
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		folder[f.Name] = &fstest.MapFile{Data: data, Mode: 0o666}
-	}
-	return folder
+	return files(t, data)
 }
 
 // tensorsOf reads all tensors row-major.

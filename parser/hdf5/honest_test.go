@@ -9,6 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/hdf5"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // Each honest file charges what testdata/charges.txt says, and ends with each charge or read that fails.
@@ -19,7 +20,7 @@ func TestHonestFilesChargeWhatIsWritten(t *testing.T) {
 			return nil, err
 		}
 		return func(b *limits.Budget) error { return bodies(b, f) }, nil
-	})
+	}, modelOf)
 }
 
 // bodies reads all datasets that can be read.
@@ -37,4 +38,9 @@ func bodies(b *limits.Budget, f *hdf5.File) error {
 		}
 	}
 	return f.Verify(b)
+}
+
+// modelOf reads a model.
+func modelOf(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
+	return hdf5.Decode(b, r, size)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/corpustest"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/keras"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // Honest archives charge the same each time, and no charge or read that fails is ignored.
@@ -18,7 +19,7 @@ func TestHonestFilesChargeWhatIsWritten(t *testing.T) {
 			return nil, err
 		}
 		return func(b *limits.Budget) error { return errors.Join(readAll(b, f), f.Verify(b)) }, nil
-	})
+	}, modelOf)
 }
 
 // readAll reads every weight.
@@ -35,4 +36,9 @@ func readAll(b *limits.Budget, f *keras.File) error {
 		}
 	}
 	return nil
+}
+
+// modelOf reads a model.
+func modelOf(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
+	return keras.Decode(b, r, size)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/corpustest"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/npy"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // Each honest file charges what testdata/charges.txt says, and ends with each charge or read that fails.
@@ -14,5 +15,10 @@ func TestHonestFilesChargeWhatIsWritten(t *testing.T) {
 	corpustest.Accepted(t, "npy", 40, func(b *limits.Budget, r io.ReaderAt, size int64) (func(*limits.Budget) error, error) {
 		_, err := npy.Decode(b, r, size)
 		return nil, err
-	})
+	}, modelOf)
+}
+
+// modelOf reads a model.
+func modelOf(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
+	return npy.Decode(b, r, size)
 }

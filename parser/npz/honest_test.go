@@ -7,6 +7,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/corpustest"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/npz"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // Each honest file charges what testdata/charges.txt says, and ends with each charge or read that fails.
@@ -17,5 +18,10 @@ func TestHonestFilesChargeWhatIsWritten(t *testing.T) {
 			return nil, err
 		}
 		return f.Verify, nil
-	})
+	}, modelOf)
+}
+
+// modelOf reads a model.
+func modelOf(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
+	return npz.Decode(b, r, size)
 }

@@ -18,7 +18,7 @@ func TestHonestFilesChargeWhatIsWritten(t *testing.T) {
 			return nil, err
 		}
 		return func(b *limits.Budget) error { return readAll(b, f) }, nil
-	})
+	}, modelOf)
 }
 
 // readAll reads every tensor with numbers.
@@ -49,4 +49,9 @@ func TestHostileModelsAreRefused(t *testing.T) {
 		}
 		return func(b *limits.Budget) error { return readAll(b, f) }, nil
 	})
+}
+
+// modelOf reads a model.
+func modelOf(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model, error) {
+	return tflite.Decode(b, r, size)
 }
