@@ -119,7 +119,7 @@ func TestViewsHaveTheMemoryThatTheyNeed(t *testing.T) {
 	ended(t, "a part of a row", err, wire.Unsupported)
 }
 
-// What a source cannot give is refused with a class, before anything is read of it.
+// A source refuses what it cannot give with a class, before anything is read of it.
 func TestSourcesThatAreRefused(t *testing.T) {
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
