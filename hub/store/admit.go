@@ -184,7 +184,7 @@ func (e *engine[D, T]) Recover(ctx context.Context) (again, parked int, err erro
 // takeBack gives the jobs of processes that do not live to others. An attempt that began
 // counts, so that a content that kills its workers comes to its end.
 func (e *engine[D, T]) takeBack(ctx context.Context, c conn) (int64, error) {
-	if _, err := c.exec(ctx, "DELETE FROM hub_process WHERE beat < $1", e.ms()-5*e.o.Beat.Milliseconds()); err != nil {
+	if _, err := c.exec(ctx, "DELETE FROM hub_process WHERE beat < $1", e.dead()); err != nil {
 		return 0, err
 	}
 	last, now := "json_extract(attempted_by, '$[#-1]')", "strftime('%Y-%m-%d %H:%M:%f', 'now')"

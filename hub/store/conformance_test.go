@@ -442,6 +442,39 @@ func TestTwoEnginesShareADatabase(t *testing.T) {
 }
 
 // What a source states of a content is known of that source alone.
+// A process counts from its start until its heartbeat has stopped.
+func TestProcessesAreCounted(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		count := func(e store.Engine, want int64) {
+			t.Helper()
+			var n int64
+			var err error
+			for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+				if n, err = e.Processes(t.Context()); n == want && err == nil {
+					return
+				}
+			}
+			t.Fatalf("%d processes, %v: want %d", n, err, want)
+		}
+		first := open(t, p, fast(t))
+		count(first, 0)
+		if err := first.Start(t.Context(), 1, finishing(first, nil)); err != nil {
+			t.Fatal(err)
+		}
+		count(first, 1)
+		if !p.many {
+			return
+		}
+		second := open(t, p, fast(t))
+		if err := second.Start(t.Context(), 1, finishing(second, nil)); err != nil {
+			t.Fatal(err)
+		}
+		count(first, 2)
+		second.Close()
+		count(first, 1)
+	})
+}
+
 func TestAClaimIsNotKnowledge(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		e := open(t, p, fast(t))

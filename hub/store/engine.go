@@ -240,6 +240,15 @@ func (e *engine[D, T]) Admitted(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
+// Processes implements [Store].
+func (e *engine[D, T]) Processes(ctx context.Context) (n int64, err error) {
+	err = e.read.row(ctx, "SELECT count(*) FROM hub_process WHERE beat >= $1", e.dead()).scan(&n)
+	return n, err
+}
+
+// dead is the time of a last heartbeat before which a process does not live.
+func (e *engine[D, T]) dead() int64 { return e.ms() - 5*e.o.Beat.Milliseconds() }
+
 // load returns the row of a job.
 func (e *engine[D, T]) load(ctx context.Context, id int64) (w Work, err error) {
 	var manifest []byte

@@ -159,6 +159,8 @@ type Store interface {
 	// Admitted how many have been handed to it.
 	Left(ctx context.Context) (int64, error)
 	Admitted(ctx context.Context) (int64, error)
+	// Processes is how many processes live that take from the queue.
+	Processes(ctx context.Context) (int64, error)
 
 	// Finish puts the verdicts of a job, and ends it. ErrFenced: the job is no longer that
 	// worker's.

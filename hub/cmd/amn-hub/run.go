@@ -268,7 +268,7 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(idle)
 	defer tick.Stop()
 	looked, asked, done := time.Time{}, time.Now(), false
 	var missed error
@@ -306,9 +306,14 @@ func (r *running) run(ctx context.Context, again time.Duration) error {
 				r.log.Error("policies", "error", err)
 			}
 		}
-		if err := r.admit(ctx, workers); err != nil {
+		admitted, err := r.admit(ctx, workers)
+		if err != nil {
 			r.log.Error("admit", "error", err) // the database cannot be reached: continue when it is back
+			tick.Reset(idle)
 			continue
+		}
+		if tick.Reset(idle); admitted > 0 { // the workers are faster than that
+			tick.Reset(busy)
 		}
 		if done && !stays {
 			left, err := r.db.Left(ctx)
@@ -389,13 +394,25 @@ func (r *running) looks(ctx context.Context) {
 // a tenant who comes later does not wait for long.
 const ahead = 4
 
-func (r *running) admit(ctx context.Context, workers int) error {
-	standing, err := r.db.Admitted(ctx)
+// idle and busy are how long the queue is left alone before it is filled again: when there was
+// nothing to fill, and when there was.
+const (
+	idle = 100 * time.Millisecond
+	busy = 10 * time.Millisecond
+)
+
+// admit fills the queue for all processes that take from it, as if each had as many workers as this
+// one, and returns how many revisions it has put there.
+func (r *running) admit(ctx context.Context, workers int) (int, error) {
+	processes, err := r.db.Processes(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = r.db.Admit(ctx, ahead*workers-int(standing))
-	return err
+	in, err := r.db.Admitted(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return r.db.Admit(ctx, ahead*workers*int(processes)-int(in))
 }
 
 // sweep looks for repositories.
