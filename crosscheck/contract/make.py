@@ -12,6 +12,7 @@
     names.txt      names.py: which linear modules have other names in transformers than in the file. Its own function is called
     ties.txt       ties.py: which modules are the embeddings and the output layer, and which share one matrix. Its own functions are
                    called
+    experts.txt    experts.py: in which order its classes make the parameters of stacked experts. Its models are built
     merged.txt     merged.py: what transformers joins or splits when it loads a checkpoint. Its own function is called
     layers.txt     layers.py: which members of config.json count or index layers, from transformers' sources
     reads.txt      reads.py: which methods of quantization a loader has, from its sources
@@ -82,7 +83,7 @@ TABLES = {
     "layers.txt": (layers, ["transformers"]),
     "reads.txt": (reads, [*WHEELS, *reads.OTHERS]),
 }
-MODELLED = {"merged.txt": "merged.py", "names.txt": "names.py", "ties.txt": "ties.py"}
+MODELLED = {"merged.txt": "merged.py", "names.txt": "names.py", "ties.txt": "ties.py", "experts.txt": "experts.py"}
 
 
 def read(table, name, folder, version):

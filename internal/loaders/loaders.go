@@ -30,6 +30,8 @@ var (
 	triedText string
 	//go:embed ties.txt
 	tiesText string
+	//go:embed experts.txt
+	expertsText string
 )
 
 // A Library is one that the tables know.
@@ -57,7 +59,7 @@ func (l Library) key() string { return strings.ToLower(string(l)) }
 // versions are those that the tables' comments state.
 var versions = sync.OnceValue(func() map[string]string {
 	found := map[string]string{}
-	for _, text := range []string{fusedText, takesText, namesText, mergedText, layersText, readsText, triedText, tiesText} {
+	for _, text := range []string{fusedText, takesText, namesText, mergedText, layersText, readsText, triedText, tiesText, expertsText} {
 		for line := range strings.Lines(text) {
 			if name, version, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "# "), " "); ok && line[0] == '#' && !strings.Contains(version, " ") {
 				found[name] = version
@@ -386,6 +388,30 @@ func StacksExperts(modelType string) bool {
 		}
 	}
 	return false
+}
+
+// Experts says how transformers' class of stacked experts makes its own parameters.
+type Experts struct {
+	Parameters []string // in the order in which it makes them
+	InFirst    bool     // each matrix is [in, out], not [out, in]
+}
+
+// expertRows are the classes of each type, by type and the last part of the module's name.
+var expertRows = sync.OnceValue(func() map[[2]string]Experts {
+	found := map[[2]string]Experts{}
+	rows(expertsText, func(f []string) {
+		for _, kind := range strings.Fields(f[0]) {
+			found[[2]string{kind, f[1]}] = Experts{strings.Fields(f[2]), f[3] == "in"}
+		}
+	})
+	return found
+})
+
+// ExpertsOf returns the parameters of a module of stacked experts of a model type. known is false
+// if the table does not have it.
+func ExpertsOf(modelType, module string) (e Experts, known bool) {
+	e, known = expertRows()[[2]string{modelType, module[strings.LastIndexByte(module, '.')+1:]}]
+	return e, known
 }
 
 // A Relation says how a member of config.json speaks of layers.

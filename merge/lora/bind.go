@@ -28,6 +28,7 @@ type binder struct {
 	stacks   []loaders.Merge // of matrices that the base has one by one
 	renamed  []loaders.Merge // of parameters that the base has under another name
 	kind     string          // model_type of the base's configuration
+	kinds    []string        // that, and the type of the text model in it, once an adapter needs them for its stacks
 	class    string          // the first of its architectures
 	tokens   vocabulary
 	apart    []string // tensors of the result that the base has under the name of another
@@ -359,7 +360,7 @@ func (x *binder) bindParameters(at int, a *adapter, name string, wrappers []*mod
 		w.rank, w.scale = a.rankFor(f), a.scale(f, a.Weight)
 		ws, places = append(ws, w), append(places, of)
 	}
-	list, err := assignParameters(wrappers, ws)
+	list, err := a.assignParameters(wrappers, ws, x.nestingOf(name, full))
 	if err != nil {
 		return err
 	}

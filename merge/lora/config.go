@@ -42,14 +42,15 @@ type config struct {
 	layerNames      []string // names before the number of a layer
 	parameters      []string
 	tokens          []trainedTokens
-	ensuresTies     bool // what replaces one of two tied embeddings replaces both
+	ensuresTies     bool   // what replaces one of two tied embeddings replaces both
+	version         string // of the PEFT that wrote it; the first ones do not say theirs
 }
 
 // ignoredKeys are keys that do not concern the weights: where the adapter comes from, how it
 // was initialized and trained.
 var ignoredKeys = []string{
 	"auto_mapping", "base_model_name_or_path", "eva_config", "inference_mode",
-	"lora_dropout", "loftq_config", "megatron_core", "peft_version", "qalora_group_size", "revision", "runtime_config", "task_type",
+	"lora_dropout", "loftq_config", "megatron_core", "qalora_group_size", "revision", "runtime_config", "task_type",
 }
 
 // unsupportedKeys are keys of methods that are not supported: any value but null and false is
@@ -123,6 +124,8 @@ func (c *config) member(b *limits.Budget, name string, v jsontree.Value) (err er
 		c.ensuresTies, ok = v.Bool()
 	case "lora_bias":
 		c.loraBias, ok = v.Bool()
+	case "peft_version":
+		c.version, ok = v.String(), v.IsString()
 	case "bias":
 		c.biases = v.String() == "all" || v.String() == "lora_only"
 		ok = c.biases || v.String() == "none"

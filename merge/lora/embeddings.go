@@ -6,6 +6,7 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/internal/loaders"
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/parser/gguf"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -27,6 +28,18 @@ type vocabulary struct {
 // PEFT itself goes by.
 var unknownType = loaders.Embeddings{Input: []string{"embed_tokens"}, Output: []string{"lm_head"}, Ties: loaders.Tied}
 
+// pairs are the types that join an encoder and a decoder of other types. Their tokens are those of
+// the decoder, which ties its own output layer.
+var pairs = []string{"encoder-decoder", "speech-encoder-decoder", "vision-encoder-decoder"}
+
+// ofTokens returns the part of a configuration that speaks of tokens.
+func ofTokens(v jsontree.Value) jsontree.Value {
+	if decoder := v.Get("decoder"); decoder.Kind == strictjson.Object && slices.Contains(pairs, v.Get("model_type").String()) {
+		return decoder
+	}
+	return v
+}
+
 // readVocabulary asks the table of the base's type, and its configuration.
 func (x *binder) readVocabulary() error {
 	if x.base.Format() == gguf.Format {
@@ -40,7 +53,8 @@ func (x *binder) readVocabulary() error {
 	if list := v.Get("architectures").List(); len(list) > 0 {
 		x.class = list[0].String()
 	}
-	of, known := loaders.EmbeddingsOf(x.kind)
+	v = ofTokens(v)
+	of, known := loaders.EmbeddingsOf(v.Get("model_type").String())
 	if !known {
 		of = unknownType
 	}

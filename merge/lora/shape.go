@@ -1,7 +1,6 @@
 package lora
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -242,82 +241,4 @@ func (x *binder) parametersOf(a *adapter, module string, r renaming) []string {
 		return nil
 	}
 	return slices.DeleteFunc(a.parametersOf(module), func(full string) bool { return !a.namesModule(full) && !x.has(x.of(r, full)) })
-}
-
-// maxParameters is the largest number of adapted parameters of one module.
-const maxParameters = 4
-
-// assignParameters finds which of a module's wrappers belongs to which tensor of the base. No
-// file states it; the shapes must decide.
-func assignParameters(wrappers []*module, ws []parameter) ([]*product, error) {
-	if len(wrappers) != len(ws) || len(ws) > maxParameters {
-		return nil, wire.ErrMismatch.Errorf("%d of its parameters are adapted, target_parameters names %d", len(wrappers), len(ws))
-	}
-	var found [][]*product
-	for _, swap := range []bool{true, false} {
-		var fits []*product
-		found = append(found, assign(wrappers, ws, swap, fits)...)
-	}
-	distinct := slices.CompactFunc(found, func(x, y []*product) bool { return fmt.Sprint(kinds(x)) == fmt.Sprint(kinds(y)) })
-	switch len(distinct) {
-	case 0:
-		return nil, wire.ErrMismatch.Errorf("the shapes or ranks of the matrices do not fit the base's parameters")
-	case 1:
-		return distinct[0], nil
-	default:
-		return nil, wire.ErrUnsupported.Errorf("the shapes do not determine which parameters are meant, or which dimension is the input: PEFT itself merges it (merge_and_unload)")
-	}
-}
-
-func kinds(list []*product) (text []string) {
-	for _, p := range list {
-		text = append(text, fmt.Sprint(p.kind, p.a.Name))
-	}
-	return text
-}
-
-// assign returns all assignments of wrappers to tensors, in the order of the tensors.
-func assign(wrappers []*module, ws []parameter, swap bool, done []*product) [][]*product {
-	if len(ws) == len(done) {
-		return [][]*product{slices.Clone(done)}
-	}
-	var all [][]*product
-	w := ws[len(done)]
-	for _, m := range wrappers {
-		if slices.ContainsFunc(done, func(p *product) bool { return p.a.Name == m.part[partA].Name }) {
-			continue
-		}
-		if p := expert(m, w, swap); p != nil {
-			all = append(all, assign(wrappers, ws, swap, append(done, p))...)
-		}
-	}
-	return all
-}
-
-// expert returns the product of a wrapper for a parameter, nil if the shapes do not fit.
-func expert(m *module, w parameter, swap bool) *product {
-	pa, pb := m.part[partA].Shape, m.part[partB].Shape
-	if len(pa) != 2 || len(pb) != 2 || len(w.Shape) < 2 || len(w.Shape) > 3 {
-		return nil
-	}
-	p := &product{a: m.part[partA], b: m.part[partB], batch: 1, rank: w.rank, scale: w.scale, roundsSum: true}
-	n := len(w.Shape)
-	p.rows, p.cols = w.Shape[n-2], w.Shape[n-1]
-	out, in := p.rows, p.cols
-	switch {
-	case n == 2: // one matrix is never transposed
-		p.kind = plain
-	case swap:
-		p.kind, p.batch = experts, w.Shape[0]
-	case w.experts > 0:
-		return nil // the conversion of transformers says [experts, out, in]
-	default:
-		p.kind, p.batch = expertsTransposed, w.Shape[0]
-		out, in = in, out
-	}
-	ranks, fits := wire.Mul(uint64(p.rank), uint64(p.batch))
-	if !fits || p.rank <= 0 || uint64(pa[0]) != ranks || uint64(pb[1]) != ranks || pa[1] != in || pb[0] != out {
-		return nil
-	}
-	return p
 }

@@ -181,6 +181,7 @@ func (x *binder) siblings() (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
+	v = ofTokens(v)
 	var edits []edit
 	if x.tokens.to > 0 {
 		if edits, err = x.vocabularySize(v, edits); err != nil {

@@ -352,3 +352,45 @@ func TestTheBiasOfATiedOutputLayer(t *testing.T) {
 		t.Errorf("%d tensors, a vocabulary of %d, want -, got +:\n%s", m.Len(), m.Vocabulary, diff)
 	}
 }
+
+// A type that joins an encoder and a decoder of other types has the tokens of its decoder, which
+// ties its own output layer: PEFT adds what is trained of either to their one matrix.
+func TestTheOutputLayerOfADecoderInAPair(t *testing.T) {
+	const pairOf, input, output = `{"model_type":"vision-encoder-decoder","architectures":["VisionEncoderDecoderModel"],"tie_word_embeddings":false,"encoder":{"model_type":"vit"},"decoder":{"model_type":"gpt2","vocab_size":6%s}}`, "decoder.transformer.wte", "decoder.lm_head"
+	wte, head := whole(input+".weight", 3, 6, 4), whole(output+".weight", 5, 6, 4)
+	more := pair(output, 2, 6, 4)
+	const adapter = `{"peft_type":"LORA","r":2,"lora_alpha":4,"target_modules":["decoder.lm_head"]}`
+	for _, c := range []struct {
+		ties string
+		base []fixtures.Tensor
+		to   fixtures.Tensor
+	}{
+		{``, []fixtures.Tensor{wte}, wte},
+		{`,"tie_word_embeddings":true`, []fixtures.Tensor{wte}, wte},
+		{`,"tie_word_embeddings":false`, []fixtures.Tensor{wte, head}, head},
+	} {
+		m, _, err := merge(t, folder{fmt.Sprintf(pairOf, c.ties), c.base}, folder{adapter, more})
+		if err != nil {
+			t.Fatal(c.ties, err)
+		}
+		want := make([]float32, len(c.to.Values))
+		for i := range want {
+			row, col := int64(i)/4, int64(i)%4
+			want[i] = c.to.Values[i] + 2*(at(more[1], row, 0)*at(more[0], 0, col)+at(more[1], row, 1)*at(more[0], 1, col))
+		}
+		if diff := cmp.Diff(want, numbers(t, m, c.to.Name)); diff != "" {
+			t.Errorf("%q: want -, got +:\n%s", c.ties, diff)
+		}
+	}
+	m, _, err := merge(t, folder{fmt.Sprintf(pairOf, ""), []fixtures.Tensor{wte}}, folder{`{"peft_type":"LORA","r":2,"modules_to_save":["decoder.lm_head"]}`, []fixtures.Tensor{as(head, "base_model.model."+output+".weight")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([][]float32{wte.Values, head.Values}, [][]float32{numbers(t, m, wte.Name), numbers(t, m, head.Name)}); diff != "" {
+		t.Errorf("the output layer, saved whole: want -, got +:\n%s", diff)
+	}
+	text, err := fs.ReadFile(m.Configs(), "config.json")
+	if want := strings.Replace(fmt.Sprintf(pairOf, ""), `"decoder":{`, `"decoder":{"tie_word_embeddings":false,`, 1); string(text) != want || err != nil {
+		t.Errorf("config.json is %s (%v), want %s", text, err, want)
+	}
+}
