@@ -58,7 +58,7 @@ func writePage(ctx context.Context, s *run.Run, c *Inspect, f *disk.Atomic) erro
 	case pages > 1:
 		return fault.Usage("--html: " + term.Path(path) + " contains several models: name one")
 	case made == nil:
-		return fault.Usage("--html: there is no model in " + term.Path(path))
+		return wire.ErrInternal.Errorf("no report of %s, and no error", term.Path(path))
 	}
 	if err := judgeBeside(ctx, s, c.page(), judged, made); err != nil {
 		return err
