@@ -12,7 +12,7 @@
     names.txt      names.py: which linear modules have other names in transformers than in the file. Its own function is called
     ties.txt       ties.py: which modules are the embeddings and the output layer, and which share one matrix. Its own functions are
                    called
-    experts.txt    experts.py: in which order its classes make the parameters of stacked experts. Its models are built
+    experts.txt    experts.py: in which order its classes make the parameters of stacked experts, from its sources
     merged.txt     merged.py: what transformers joins or splits when it loads a checkpoint. Its own function is called
     layers.txt     layers.py: which members of config.json count or index layers, from transformers' sources
     reads.txt      reads.py: which methods of quantization a loader has, from its sources
@@ -41,6 +41,7 @@ ROOT = HERE.parent.parent
 OUT = ROOT / "internal" / "loaders"
 sys.path = [str(HERE), str(HERE.parent), str(HERE.parent / "ggml"), *sys.path]  # both have a module called layers
 
+import experts  # noqa: E402
 import fused  # noqa: E402
 import layers  # noqa: E402
 import llamacpp  # noqa: E402
@@ -81,15 +82,16 @@ TABLES = {
     "fused.txt": (fused, [*WHEELS, "autoawq"]),
     "takes.txt": (takes, [*takes.WHERE]),
     "layers.txt": (layers, ["transformers"]),
+    "experts.txt": (experts, ["transformers"]),
     "reads.txt": (reads, [*WHEELS, *reads.OTHERS]),
 }
-MODELLED = {"merged.txt": "merged.py", "names.txt": "names.py", "ties.txt": "ties.py", "experts.txt": "experts.py"}
+MODELLED = {"merged.txt": "merged.py", "names.txt": "names.py", "ties.txt": "ties.py"}
 
 
 def read(table, name, folder, version):
     """The part of a table that is read from the sources of a library."""
-    if table == "layers.txt":
-        return f"# transformers {version}\n" + "".join(f"{k}|{m}\n" for k, m in layers.rows(folder / "transformers"))
+    if table in ("layers.txt", "experts.txt"):
+        return f"# transformers {version}\n" + "".join(f"{k}|{m}\n" for k, m in TABLES[table][0].rows(folder / "transformers"))
     return f"# {name} {version}\n" + "".join("|".join((name, *row)) + "\n" for row in TABLES[table][0].rows(name, folder))
 
 

@@ -1,9 +1,9 @@
-"""The tables for which models of transformers are built or its functions are called: merged.txt, names.txt, ties.txt and experts.txt, in one process that
+"""The tables for which models of transformers are built or its functions are called: merged.txt, names.txt and ties.txt, in one process that
 imports the libraries once and asks the types in as many forks as there are processors.
 
     modelled.py [TYPE ...]     prints a line of JSON: the version, and the rows of each table
 
-Each of merged.py, names.py, ties.py and experts.py answers for one type at a time, so an answer depends on the type alone, and the order of the rows on
+Each of merged.py, names.py and ties.py answers for one type at a time, so an answer depends on the type alone, and the order of the rows on
 their text: what forks, and in which order, changes no byte.
 """
 import gc
@@ -14,13 +14,12 @@ import sys
 
 import merged
 import ties  # takes the folder of crosscheck off the path: its modules are called like libraries
-import experts
 import names
 import reload as small
 import transformers
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
-TABLES = {"merged.txt": merged, "names.txt": names, "ties.txt": ties, "experts.txt": experts}
+TABLES = {"merged.txt": merged, "names.txt": names, "ties.txt": ties}
 
 
 def asked(kind):

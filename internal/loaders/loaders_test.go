@@ -80,6 +80,28 @@ func TestEveryTableSaysItsVersionAndIsRead(t *testing.T) {
 	}
 }
 
+// Each fact is in the class of the type, in transformers' sources.
+func TestTheOrderOfStackedExperts(t *testing.T) {
+	gated := []string{"gate_up_proj", "down_proj"}
+	for _, c := range []struct {
+		kind, module string
+		want         Experts
+	}{
+		{"nemotron_h", "model.layers.1.mixer.experts", Experts{[]string{"up_proj", "down_proj"}, false}},
+		{"gpt_oss", "experts", Experts{[]string{"gate_up_proj", "gate_up_proj_bias", "down_proj", "down_proj_bias"}, true}},
+		{"aria_text", "mlp.experts", Experts{gated, true}},
+		{"qwen3_moe", "model.layers.0.mlp.experts", Experts{gated, false}},
+		{"mixtral", "model.layers.0.mlp.experts", Experts{gated, false}},
+		{"nemotron_h", "model.layers.1.mixer.shared_experts", Experts{}},
+		{"llama", "experts", Experts{}},
+	} {
+		got, known := ExpertsOf(c.kind, c.module)
+		if diff := cmp.Diff(c.want, got); diff != "" || known != (c.want.Parameters != nil) {
+			t.Errorf("%s, %s: known %v: want -, got +:\n%s", c.kind, c.module, known, diff)
+		}
+	}
+}
+
 // Each fact is in the sources of the library, in the definition of the type.
 func TestWhatALibraryMakesQuantized(t *testing.T) {
 	for _, c := range []struct {

@@ -28,11 +28,13 @@ type binder struct {
 	stacks   []loaders.Merge // of matrices that the base has one by one
 	renamed  []loaders.Merge // of parameters that the base has under another name
 	kind     string          // model_type of the base's configuration
-	kinds    []string        // that, and the type of the text model in it, once an adapter needs them for its stacks
-	class    string          // the first of its architectures
-	tokens   vocabulary
-	apart    []string // tensors of the result that the base has under the name of another
-	most     int      // largest number of products of a target
+	// The type of the text model in it, once an adapter needs it for its stacks.
+	kindOfText string
+	readTypes  bool
+	class      string // the first of its architectures
+	tokens     vocabulary
+	apart      []string // tensors of the result that the base has under the name of another
+	most       int      // largest number of products of a target
 	// An adapter's product was added to a matrix that two modules have.
 	changesTied bool
 }
@@ -360,15 +362,22 @@ func (x *binder) bindParameters(at int, a *adapter, name string, wrappers []*mod
 		w.rank, w.scale = a.rankFor(f), a.scale(f, a.Weight)
 		ws, places = append(ws, w), append(places, of)
 	}
-	list, err := a.assignParameters(wrappers, ws, x.nestingOf(name, full))
+	nesting, err := x.nestingOf(name, full)
+	if err != nil {
+		return err
+	}
+	list, err := a.assignParameters(wrappers, ws, nesting)
 	if err != nil {
 		return err
 	}
 	for k, p := range list {
 		for n, i := range places[k] {
 			part := p
-			if experts := ws[k].experts; experts > 0 {
-				part = p.cut(n, experts, x.infos[i].Shape[0])
+			switch of := ws[k].experts; {
+			case of > 0 && p.kind != experts: // the conversion of transformers says [experts, out, in]
+				return errStackShapes
+			case of > 0:
+				part = p.cut(n, of, x.infos[i].Shape[0])
 			}
 			if err := x.add(i, at, part); err != nil {
 				return err

@@ -13,6 +13,8 @@ import (
 // maxParameters is the largest number of adapted parameters of one module.
 const maxParameters = 4
 
+var errStackShapes = wire.ErrMismatch.Errorf("the shapes or ranks of the matrices do not fit the base's parameters")
+
 // A nesting says which wrapper of a module is that of which parameter. PEFT goes through the
 // parameters of a module in the order in which its class makes them, and wraps the module once
 // more for each that is adapted, so the first is innermost.
@@ -23,39 +25,38 @@ type nesting struct {
 }
 
 // nestingOf returns the nesting of the wrappers of a module whose adapted parameters have these names.
-func (x *binder) nestingOf(module string, parameters []string) (n nesting) {
+func (x *binder) nestingOf(module string, parameters []string) (n nesting, err error) {
 	e, known := x.expertsOf(module)
 	if !known {
-		return n
+		return n, nil
 	}
 	place := func(i int) int {
 		name := parameters[i]
 		return slices.Index(e.Parameters, name[strings.LastIndexByte(name, '.')+1:])
 	}
 	for i := range parameters {
-		if place(i) < 0 {
-			return n
+		if err := x.b.Step(1); err != nil || place(i) < 0 {
+			return n, err
 		}
-		n.order = append(n.order, i)
+		n.order = append(n.order, i) // a few, by assignParameters
 	}
 	slices.SortFunc(n.order, func(i, j int) int { return place(i) - place(j) })
 	n.inFirst, n.known = e.InFirst, true
-	return n
+	return n, nil
 }
 
 // expertsOf returns what is known of a module of experts of the base's type, or of that of the
 // text model in it. It is not known where they differ.
 func (x *binder) expertsOf(module string) (e loaders.Experts, known bool) {
-	for _, kind := range x.kinds {
-		own, has := loaders.ExpertsOf(kind, module)
-		if has && known && (own.InFirst != e.InFirst || !slices.Equal(own.Parameters, e.Parameters)) {
-			return e, false
-		}
-		if has {
-			e, known = own, true
-		}
+	e, known = loaders.ExpertsOf(x.kind, module)
+	ofText, has := loaders.ExpertsOf(x.kindOfText, module)
+	if known && has && (ofText.InFirst != e.InFirst || !slices.Equal(ofText.Parameters, e.Parameters)) {
+		return e, false
 	}
-	return e, known
+	if has {
+		e = ofText
+	}
+	return e, known || has
 }
 
 // assignParameters returns the products of a module's adapted parameters, in their order. Where
@@ -75,20 +76,11 @@ func (a *adapter) assignParameters(wrappers []*module, ws []parameter, n nesting
 	distinct := slices.CompactFunc(found, func(x, y []*product) bool { return fmt.Sprint(kinds(x)) == fmt.Sprint(kinds(y)) })
 	switch {
 	case len(distinct) == 0:
-		return nil, wire.ErrMismatch.Errorf("the shapes or ranks of the matrices do not fit the base's parameters")
+		return nil, errStackShapes
 	case len(distinct) > 1 && !n.known:
 		return nil, wire.ErrUnsupported.Errorf("the shapes do not determine which parameters are meant, or which dimension is the input: PEFT itself merges it (merge_and_unload)")
 	case len(distinct) > 1 && !a.multipliesAsToday(n.inFirst):
 		return nil, wire.ErrUnsupported.Errorf("the experts are square, and the PEFT that trained the adapter (peft_version %s) took another dimension for the input than later ones: merge it with that PEFT", wire.Quote(a.version))
-	}
-	for i, p := range distinct[0] {
-		switch {
-		case p.kind != expertsTransposed:
-		case ws[i].experts > 0:
-			return nil, wire.ErrMismatch.Errorf("the shapes or ranks of the matrices do not fit the base's parameters, whose experts are [out, in]")
-		case p.batch == 1:
-			return nil, wire.ErrUnsupported.Errorf("one expert whose matrix is [in, out], to which PEFT adds the product without transposing it")
-		}
 	}
 	return distinct[0], nil
 }
@@ -121,13 +113,13 @@ func kinds(list []*product) (text []string) {
 // does not fit.
 func nested(wrappers []*module, ws []parameter, order []int, outFirst bool) [][]*product {
 	inner := slices.SortedFunc(slices.Values(wrappers), func(m, n *module) int { return n.depth - m.depth })
-	list := make([]*product, len(ws))
+	var list [maxParameters]*product
 	for k, i := range order {
 		if list[i] = expert(inner[k], ws[i], outFirst); list[i] == nil {
 			return nil
 		}
 	}
-	return [][]*product{list}
+	return [][]*product{list[:len(ws)]}
 }
 
 // assign returns all assignments of wrappers to tensors, in the order of the tensors.
@@ -161,7 +153,7 @@ func expert(m *module, w parameter, outFirst bool) *product {
 	switch {
 	case n == 2: // one matrix is never transposed
 		p.kind = plain
-	case outFirst:
+	case outFirst || w.Shape[0] == 1: // of one expert PEFT adds the product as it is
 		p.kind, p.batch = experts, w.Shape[0]
 	default:
 		p.kind, p.batch = expertsTransposed, w.Shape[0]

@@ -89,7 +89,7 @@ func TestAnEarlyWrapperIsNotThatOfAnotherParameter(t *testing.T) {
 	}
 	up, down = wrapper(module+".base_layer", 3, testHidden, testWidth), wrapper(module, 5, testWidth, testHidden)
 	_, _, err := merge(t, folder{`{"model_type":"nemotron_h"}`, base}, folder{config, append(up, down...)})
-	if wire.ClassOf(err) != wire.Malformed || !strings.Contains(fmt.Sprint(err), "[out, in]") {
+	if wire.ClassOf(err) != wire.Malformed || !strings.Contains(fmt.Sprint(err), "do not fit") {
 		t.Error(err)
 	}
 }
@@ -119,9 +119,16 @@ func TestSquareExpertsThatAreInFirst(t *testing.T) {
 	if _, _, err := merge(t, folder{`{"model_type":"gpt_oss"}`, []fixtures.Tensor{w}}, folder{adapts("0.19.0", "experts.down_proj"), more}); wire.ClassOf(err) != wire.Unsupported {
 		t.Errorf("PEFT 0.19: %v", err)
 	}
-	one := fixtures.Whole(module+".down_proj", "F32", 7, 1, n, n)
-	if _, _, err := merge(t, folder{`{"model_type":"gpt_oss"}`, []fixtures.Tensor{one}}, folder{adapts("0.21.2", "experts.down_proj"), pair(module, testRank, n, n)}); !strings.Contains(fmt.Sprint(err), "one expert") {
-		t.Errorf("one expert: %v", err)
+	one, alone := fixtures.Whole(module+".down_proj", "F32", 7, 1, n, n), pair(module, testRank, n, n)
+	m, _, err := merge(t, folder{`{"model_type":"gpt_oss"}`, []fixtures.Tensor{one}}, folder{adapts("0.21.2", "experts.down_proj"), alone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range numbers(t, m, one.Name) { // PEFT does not transpose the product of one expert
+		row, col := int64(i)/n, int64(i)%n
+		if want := one.Values[i] + 3*(at(alone[1], row, 0)*at(alone[0], 0, col)+at(alone[1], row, 1)*at(alone[0], 1, col)); got != want {
+			t.Fatalf("one expert: [%d,%d] is %v, not %v", row, col, got, want)
+		}
 	}
 	if _, _, err := merge(t, folder{`{"model_type":"nobodys"}`, []fixtures.Tensor{w}}, folder{adapts("0.21.2", "experts.down_proj"), more}); wire.ClassOf(err) != wire.Unsupported || !strings.Contains(fmt.Sprint(err), "do not determine") {
 		t.Errorf("a type that the table does not have: %v", err)

@@ -14,15 +14,15 @@ import (
 // base's type has one by one in the checkpoint, or under another name, if the adapter asks for
 // any.
 func (x *binder) readStacks(a *adapter) error {
-	if a.config == nil || a.parameters == nil || x.kinds != nil {
+	if a.config == nil || a.parameters == nil || x.readTypes {
 		return nil
 	}
 	v, err := x.config()
 	if err != nil {
 		return err
 	}
-	x.kinds = []string{v.Get("model_type").String(), v.At("text_config.model_type").String()}
-	for _, kind := range x.kinds {
+	x.kindOfText, x.readTypes = v.At("text_config.model_type").String(), true
+	for _, kind := range []string{v.Get("model_type").String(), x.kindOfText} {
 		for _, m := range loaders.Merges(kind) {
 			if stacksMatrices(&m) {
 				x.stacks = append(x.stacks, m) // a few, from our own table
