@@ -81,7 +81,7 @@ const storage = "(U\x07storagectorch\nFloatStorage\nU\x010U\x03cpuK\x02tQ"
 // What is honest for a letter of a signature, as the instructions that leave it.
 var honest = map[byte]string{
 	'b': "\x89", 'j': "\x89", 'i': "K\x01", 'z': "N", 'n': "N", 'v': "N", 'f': "G\x3f\xf0\x00\x00\x00\x00\x00\x00", 't': "X\x03\x00\x00\x00cpu", 'l': "X\x06\x00\x00\x00latin1",
-	'u': "X\x05\x00\x00\x00utf-8", 'y': "C\x04abcd", 'w': "C\x04abcd", 'x': "C\x01b", 'e': "]", 'E': "}", 'S': storage, 'I': "K\x02\x85", 'k': "}", 'g': "}", 'h': "}",
+	'u': "X\x05\x00\x00\x00utf-8", 'y': "C\x04abcd", 'w': "C\x04abcd", 'x': "C\x04abcd", 'e': "]", 'E': "}", 'S': storage, 'I': "K\x02\x85", 'k': "}", 'g': "}", 'h': "}",
 	'A': "}", 'B': "}", 's': "}", 'F': "cbuiltins\nlist\n", 'G': "cargparse\nNamespace\n", 'c': "cbuiltins\nobject\n", 'Z': "C\x0a\x07\xe8\x02\x1c\x17\x3b\x3b\x00\x00\x01",
 	'O': "ctorch\nFloatStorage\n", 'T': "ctorch._utils\n_rebuild_meta_tensor_no_storage\n(ctorch\nfloat32\nK\x02\x85K\x01\x85\x89tR", 'd': "ctorch\nfloat32\n",
 	'C': "ctorch\nTensor\n", 'D': "X\x03\x00\x00\x00cpu", 'L': "ctorch.serialization\n_get_layout\nX\x0d\x00\x00\x00torch.strided\x85R", 'P': ")",

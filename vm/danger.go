@@ -194,6 +194,9 @@ var hazards = [...]hazard{
 	{"scipy.sparse", "load_npz save_npz", touchesFiles},
 	{"scipy.sparse._matrix_io", "", touchesFiles},
 	{"sklearn.datasets", "", usesNetwork},
+	{"joblib.numpy_pickle", "NDArrayWrapper ZNDArrayWrapper", touchesFiles}, // of joblib before 0.10: arrays in files beside this one
+	{"joblib.numpy_pickle_compat", "NDArrayWrapper ZNDArrayWrapper", touchesFiles},
+	{"sklearn.externals.joblib.numpy_pickle", "NDArrayWrapper ZNDArrayWrapper", touchesFiles},
 	{"sklearn.utils._testing", "", touchesFiles},
 	{"_ctypes_test", "", touchesMem},
 	{"torch", "from_file", touchesFiles},
@@ -218,6 +221,9 @@ func danger(module, name string) string {
 		return "a dotted name reaches through the attributes of what it names"
 	case strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") && !strings.HasPrefix(module, "builtins"):
 		return "reaches into the interpreter"
+	}
+	if name == "Bunch" && within(module, "sklearn.datasets") {
+		return "" // data, where scikit-learn had it before 0.22
 	}
 	for i := range hazards {
 		h := &hazards[i]

@@ -104,7 +104,7 @@ const (
 
 	// NumPy.
 	NumpyReconstruct // (ndarray, shape, code) and State
-	NumpyScalar      // (dtype, bytes)
+	NumpyScalar      // (dtype, bytes), or a text that Python 2 wrote
 	NumpyDType       // (code, align, copy) and State
 	NumpyFromBuffer  // (bytes, dtype, shape, order)
 	NumpyArray       // the class numpy.ndarray: never called

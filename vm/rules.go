@@ -64,7 +64,7 @@ var rules = [...]rule{
 	TorchLayout:               {"t", "-", ""},
 
 	NumpyReconstruct: {"N0x", "-", "Y"},
-	NumpyScalar:      {"Jw", "-", ""},
+	NumpyScalar:      {"Jx", "-", ""},
 	NumpyDType:       {"Xjj", "-", "K"},
 	NumpyFromBuffer:  {"yJIt?I", "-", ""},
 	NumpyArray:       {"-", "-", ""},

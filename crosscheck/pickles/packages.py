@@ -30,6 +30,7 @@ import zlib
 HERE = pathlib.Path(__file__).resolve().parent
 LIST = HERE / "packages.txt"
 MOST = 150
+WIDEST = 1 << 30  # bytes of a compressed file that are looked at, to say what it names
 # Of the pickles, those that name a class of a library of the profile tabular.
 TABULAR = re.compile(r"^(sklearn|imblearn|lightgbm|xgboost|catboost|scipy|pandas|statsmodels)(\.|$)")
 
@@ -93,6 +94,16 @@ def kind_of(name, data):
     if how and is_pickle(inner, b""):
         return "joblib, compressed" if b"joblib" in inner or suffix == ".joblib" else "pickle, compressed"
     return None
+
+
+def uncompressed(path):
+    """Writes what a compressed file holds beside it, up to WIDEST, and returns that path."""
+    data = path.read_bytes()
+    opened = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open, b"]\0": lzma.open}.get(data[:2])
+    inner = path.with_name(path.name + ".inner.pkl")
+    if not inner.exists():
+        inner.write_bytes(opened(path).read(WIDEST) if opened else zlib.decompressobj().decompress(data, WIDEST))
+    return inner
 
 
 def fetch(folder):
@@ -225,10 +236,12 @@ def main(amn, page=None):
     def row(title, some):
         return [title, len(some), *(sum(f(p) for p in some) for _, f in columns)]
 
+    inside = {path: uncompressed(path) for _, kind, path in files if kind.endswith(", compressed")}
+    asked = judged(amn, list(inside.values()), None)
     kinds, groups = collections.defaultdict(list), collections.defaultdict(list)
     for package, kind, path in files:
         kinds[kind].append(path)
-        name = group(by["default"][str(path)], kind)
+        name = group(asked[str(inside[path])] if path in inside else by["default"][str(path)], kind)
         if name:
             groups[name].append(path)
     first = [row(k, kinds[k]) for k in sorted(kinds)] + [row("**all**", paths)]
