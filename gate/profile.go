@@ -14,7 +14,7 @@ func New(p Policy) *Gate { return &Gate{Policy: p} }
 // profiles are the policies that set more than the limits of the same name.
 var profiles = map[string]Policy{
 	"strict":   {FailOn: FailOnWarning, Pickle: PickleRefuse, Code: CodeRefuse},
-	"tabular":  {Classes: []string{"sklearn", "imblearn", "lightgbm", "scipy"}},
+	"tabular":  {Classes: []string{"sklearn", "imblearn", "lightgbm", "xgboost", "scipy"}},
 	"training": {Classes: []string{"lightning", "optuna"}, AllowGlobals: []string{"hf-trainer"}},
 	"upload":   {Code: CodeRefuse, Rules: []Change{{sidecar.CodeUnexplained, danger.String()}, {sidecar.CodeNoKind, danger.String()}, {"sidecar.index-path", danger.String()}, {"onnx.loop", danger.String()}, {"tflite.loop", danger.String()}}},
 }

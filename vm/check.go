@@ -51,6 +51,7 @@ var checks = map[string]check{
 	"duration":     (*matcher).checkDuration,
 	"lightgbm":     (*matcher).checkBooster,
 	"ordinal":      (*matcher).checkOrdinal,
+	"xgboost":      (*matcher).checkXGBoost,
 }
 
 // maxRatio bounds the digits of the parts of a fraction, which are brought to their lowest

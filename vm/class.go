@@ -141,7 +141,7 @@ var (
 	})
 	// grantedFiles are the others, by name.
 	grantedFiles = sync.OnceValue(func() (list []*setFile) {
-		for _, name := range [...]string{"gensim", "imblearn", "lightgbm", "lightning", "networkx", "optuna", "scipy", "sklearn"} {
+		for _, name := range [...]string{"gensim", "imblearn", "lightgbm", "lightning", "networkx", "optuna", "scipy", "sklearn", "xgboost"} {
 			list = append(list, newSetFile(name, libraryData().read))
 		}
 		return list
@@ -231,12 +231,13 @@ func (m *matcher) narrow(c *class, possible uint64, takes func(*form) bool, pass
 			}
 		}
 	}
+	m.stated = left // a rule may read a version as well
 	for _, name := range asked {
 		if left != 0 && !passes(checks[name]) {
 			return false
 		}
 	}
-	return m.keepVersions(c.set, left)
+	return m.keepVersions(c.set, m.stated)
 }
 
 // date refuses a class of a set that no possible version of the library has.

@@ -79,6 +79,7 @@ def use(v):
                 lambda: v.value_counts(), lambda: v.iloc[-1], lambda: v.reset_index(), lambda: v.groupby(v.columns[0]).sum(), lambda: v + v, lambda: v.get_indexer(v), lambda: v == v,
                 lambda: v.filled(), lambda: v.tolist(), lambda: v.factorize(), lambda: v.to_csv(), lambda: v.memory_usage(deep=True), lambda: v.predict([[0.0] * 4] * 3), lambda: v.transform([[0.0] * 4] * 3),
                 lambda: v.predict_proba([[0.0] * 4] * 3), lambda: v.decision_function([[0.0] * 4] * 3), lambda: v.kneighbors([[0.0] * 4] * 3), lambda: v.kneighbors_graph([[0.0] * 4] * 3), lambda: v.radius_neighbors([[0.0] * 4] * 3),
+                *(lambda b=b, d=d, one=one: one(b(), d()) for b in (lambda: v, lambda: v.get_booster()) for d in (lambda: sys.modules["xgboost"].DMatrix([[0.0] * 4, [float("nan"), 1, 2, 3]]),) for one in BOOSTERS),
                 lambda: v.score_samples([[0.0] * 4] * 3), lambda: v.inverse_transform(v.transform([[0.0] * 4] * 3)), lambda: v.transform(["a b"])):
         try:
             one()
@@ -86,6 +87,12 @@ def use(v):
             raise
         except Exception:
             pass
+
+
+# What is done with a booster of XGBoost and a table, besides predicting.
+BOOSTERS = (lambda b, d: b.predict(d), lambda b, d: b.predict(d, pred_leaf=True), lambda b, d: b.predict(d, pred_contribs=True), lambda b, d: b.predict(d, pred_interactions=True), lambda b, d: b.inplace_predict([[0.0] * 4] * 3),
+            lambda b, d: b.get_dump(with_stats=True), lambda b, d: b.get_score(importance_type="gain"), lambda b, d: b.save_config(), lambda b, d: b.copy().save_raw("json"), lambda b, d: b[0:1].predict(d), lambda b, d: b.best_iteration, lambda b, d: b.attributes(), lambda b, d: b.trees_to_dataframe(),
+            lambda b, d: b.eval(sys.modules["xgboost"].DMatrix([[0.0] * 4] * 3, [0, 1, 0])))
 
 
 def child(data):
@@ -151,6 +158,7 @@ def main():
     if os.environ.get("POLICY"):
         import lightgbm  # noqa: F401
         import sklearn.ensemble  # noqa: F401
+        import xgboost  # noqa: F401
     rng = random.Random(int(os.environ.get("SEED", "1")))
     seeds = [p.read_bytes() for folder in folders for p in sorted(pathlib.Path(folder).iterdir()) if p.name.endswith(("-3.pkl", "-2.pkl")) or os.environ.get("POLICY") and p.name.endswith(".pkl")]
     seeds = [pieces(pickletools.optimize(s)) for s in seeds if len(s) < 20000 and b"NumpyArrayWrapper" not in s]  # whose arrays are between the instructions

@@ -9,6 +9,7 @@ import itertools
 import pathlib
 import pickle
 import pickletools
+import struct
 import sys
 import warnings
 
@@ -253,9 +254,102 @@ def boosters(accept):
     yield "lightgbm-network", raw(dict(made, _network=True))
 
 
+class Blob:
+    """The UBJSON of a booster of XGBoost, of which single values are changed."""
+
+    def __init__(self, booster):
+        self.state = booster.__getstate__()
+        self.data = bytes(self.state["handle"])
+
+    def pickled(self, data=None):
+        state = dict(self.state, handle=bytearray(self.data if data is None else data))
+        return b"\x80\x03cxgboost.core\nBooster\n)\x81" + pickle.dumps(state, 3)[2:-1] + b"b."
+
+    def after(self, name):
+        key = struct.pack(">q", len(name)) + name
+        assert key in self.data, name
+        return self.data.index(key) + len(key)
+
+    def element(self, name, i, value):
+        """Changes an element of the first array of numbers of that name."""
+        at = self.after(name)
+        size = {b"l": 4, b"L": 8, b"U": 1}[self.data[at + 2:at + 3]]
+        assert self.data[at:at + 2] == b"[$" and self.data[at + 3:at + 5] == b"#L"
+        at += 13 + i * size
+        return self.pickled(self.data[:at] + value.to_bytes(size, "big", signed=size > 1) + self.data[at + size:])
+
+    def text(self, name, value):
+        """Changes all texts of that name, which the model and the configuration have."""
+        key, data, at = struct.pack(">q", len(name)) + name + b"SL", self.data, 0
+        while (at := data.find(key, at)) >= 0:
+            at += len(key)
+            old, = struct.unpack(">q", data[at:at + 8])
+            data = data[:at] + struct.pack(">q", len(value)) + value + data[at + 8 + old:]
+        assert data != self.data, name
+        return self.pickled(data)
+
+    def swapped(self, old, new):
+        assert old in self.data, old
+        return self.pickled(self.data.replace(old, new, 1))
+
+
+def gradients(accept):
+    """Boosters of XGBoost, or the bytes of some that were changed."""
+    import xgboost
+    rng = np.random.default_rng(1)
+    x = rng.random((80, 3))
+    x[:, 2] = (x[:, 2] * 5).astype(int)
+    values, classes = x[:, 0] + x[:, 2], (x[:, 1] * 3).astype(int)
+    some = {"n_estimators": 2, "max_depth": 2, "n_jobs": 1}
+    table = xgboost.DMatrix(x, values, feature_types=["q", "q", "c"], enable_categorical=True)
+    sets = xgboost.train({"nthread": 1, "max_depth": 2, "max_cat_to_onehot": 1}, table, 2)
+    many = xgboost.XGBClassifier(**some).fit(x, classes)
+    dart = xgboost.XGBRegressor(booster="dart", **some).fit(x, values)
+    line = xgboost.XGBClassifier(booster="gblinear", **some).fit(x, classes)
+    pruned = xgboost.XGBRegressor(tree_method="exact", gamma=0.5, n_estimators=2, max_depth=4, n_jobs=1).fit(x, values)
+    if accept:
+        yield from {"xgboost": many, "xgboost-sets": sets, "xgboost-dart": dart, "xgboost-linear": line, "xgboost-pruned": pruned}.items()
+        return
+    one, cats = Blob(many.get_booster()), Blob(sets)
+    yield "xgboost-child", one.element(b"left_children", 0, 1 << 20)
+    yield "xgboost-cycle", one.element(b"left_children", 1, 0)
+    yield "xgboost-twice", one.element(b"right_children", 0, 1)
+    yield "xgboost-parent", one.element(b"parents", 1, 1 << 30)
+    yield "xgboost-feature", one.element(b"split_indices", 0, 1 << 20)
+    yield "xgboost-missing", one.element(b"default_left", 0, 7)
+    yield "xgboost-node", cats.element(b"categories_nodes", 0, 1 << 20)
+    yield "xgboost-category", cats.element(b"categories", 0, -1)
+    yield "xgboost-wide", cats.element(b"categories", 0, (1 << 24) - 1)
+    yield "xgboost-segment", cats.element(b"categories_segments", 0, 1 << 40)
+    yield "xgboost-size", cats.element(b"categories_sizes", 0, 1 << 40)
+    yield "xgboost-type", cats.element(b"split_type", 0, 2)
+    yield "xgboost-group", one.pickled(one.data[:one.after(b"tree_info") + 12] + b"\x09" + one.data[one.after(b"tree_info") + 13:])
+    yield "xgboost-rounds", one.pickled(one.data[:one.after(b"iteration_indptr") + 12] + b"\x09" + one.data[one.after(b"iteration_indptr") + 13:])
+    yield "xgboost-classes", one.text(b"num_class", b"9")
+    yield "xgboost-features", one.text(b"num_feature", b"1")
+    yield "xgboost-trees", one.text(b"num_trees", b"1000000")
+    yield "xgboost-nodes", one.text(b"num_nodes", b"1")
+    yield "xgboost-deleted", one.text(b"num_deleted", b"1")
+    yield "xgboost-threads", one.text(b"nthread", b"1000000000")
+    yield "xgboost-device", one.text(b"device", b"/dev/null")
+    yield "xgboost-score", one.text(b"base_score", b"[1,2]")
+    yield "xgboost-objective", one.swapped(b"multi:softprob", b"rank:pairwise!")
+    yield "xgboost-other", one.swapped(b"multi:softprob", b"multi:softmax2")
+    yield "xgboost-end", one.swapped(struct.pack(">q", 9) + b"num_class", struct.pack(">q", 1 << 40) + b"num_class")
+    yield "xgboost-member", one.swapped(b"tree_info", b"tree_inf0")
+    yield "xgboost-json", one.pickled(b'{"Config": {}, "Model": {}}')
+    yield "xgboost-binary", one.pickled(b"CONFIG-offset:" + bytes(200))
+    yield "xgboost-left", one.pickled(one.data + b"Z")
+    yield "xgboost-weights", Blob(dart.get_booster()).swapped(b"weight_drop[#L" + struct.pack(">q", 2) + b"d", b"weight_drop[#L" + struct.pack(">q", 1) + b"d")
+    weights = struct.pack(">q", 12)
+    yield "xgboost-linear", Blob(line.get_booster()).swapped(b"weights[$d#L" + weights, b"weights[$d#L" + struct.pack(">q", 1))
+    yield "xgboost-handle", b"\x80\x03cxgboost.core\nBooster\n)\x81}U\x06handleJ\xff\xff\xff\x7fsb."
+    yield "xgboost-attribute", b"\x80\x03cxgboost.core\nBooster\n)\x81" + pickle.dumps(dict(one.state, predict=1), 3)[2:-1] + b"b."
+
+
 def main():
     for part in (accepted, refused):
-        for name, value in itertools.chain(part(), boosters(part is accepted)):
+        for name, value in itertools.chain(part(), boosters(part is accepted), gradients(part is accepted)):
             data = value if isinstance(value, bytes) else pickle.dumps(value, 3)
             pathlib.Path(sys.argv[1], part.__name__, name + ".pkl").write_bytes(pickletools.optimize(data))
     for name, one in (("tree", tree()), ("neighbors", KNeighborsClassifier(1).fit(X, y)), ("machine", SVC().fit(X, y)), ("stages", GradientBoostingRegressor(n_estimators=1, max_depth=1).fit(X, y)), ("categories", OneHotEncoder().fit([["a"], ["b"]]))):
