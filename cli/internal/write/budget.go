@@ -84,23 +84,62 @@ func chooseTypes(list []*tensorOptions, most int64) {
 		used += l.options[0].bytes
 	}
 	for {
-		var best *tensorOptions
-		to, gain := 0, 0.0
-		for _, l := range list {
-			now := l.options[l.chosen]
-			for i := l.chosen + 1; i < len(l.options); i++ {
-				more := l.options[i].bytes - now.bytes
-				if rate := (now.loss - l.options[i].loss) / float64(more); used+more <= most && rate > gain {
-					best, to, gain = l, i, rate
-				}
-			}
-		}
+		best, to := nextStep(list, most-used)
 		if best == nil {
 			return
 		}
 		used += best.options[to].bytes - best.options[best.chosen].bytes
 		best.chosen = to
 	}
+}
+
+// nextStep returns the step of at most room bytes that reduces the error most per byte, nil for none.
+func nextStep(list []*tensorOptions, room int64) (best *tensorOptions, to int) {
+	gain := 0.0
+	for _, l := range list {
+		now := l.options[l.chosen]
+		for i := l.chosen + 1; i < len(l.options); i++ {
+			more := l.options[i].bytes - now.bytes
+			if rate := (now.loss - l.options[i].loss) / float64(more); more <= room && rate > gain {
+				best, to, gain = l, i, rate
+			}
+		}
+	}
+	return best, to
+}
+
+// curveOf returns size and error for every budget, and those of the choice last, which is marked.
+func curveOf(list []*tensorOptions) []point {
+	all := make([]*tensorOptions, len(list))
+	for i, l := range list {
+		one := *l
+		one.chosen, all[i] = 0, &one
+	}
+	out := []point{sizeAndError(all)}
+	for {
+		l, to := nextStep(all, math.MaxInt64)
+		if l == nil {
+			break
+		}
+		l.chosen, out = to, append(out, point{})
+		out[len(out)-1] = sizeAndError(all)
+	}
+	chosen := sizeAndError(list)
+	chosen.kind, chosen.label = "chosen", "chosen"
+	chosen.title = fmt.Sprintf("chosen: %.3f bits, %.4g", chosen.x, chosen.y)
+	return append(out, chosen)
+}
+
+// sizeAndError returns bits per weight and relative RMSE of what is chosen.
+func sizeAndError(list []*tensorOptions) point {
+	var bytes, numbers int64
+	loss := 0.0
+	for _, l := range list {
+		o := l.options[l.chosen]
+		bytes, numbers, loss = bytes+o.bytes, numbers+l.numbers, loss+o.loss
+	}
+	n := float64(max(1, numbers))
+	return point{x: 8 * float64(bytes) / n, y: math.Sqrt(loss / n)}
 }
 
 // prune sorts the options by size and drops those that are no better than a smaller one.
@@ -209,6 +248,9 @@ func (c *Quantize) chooseForBudget(s *run.Run, b *limits.Budget, o *conversion, 
 	}
 	q.Mix = mixOfMostBytes(list, types, q.Mix)
 	o.budget = budgetText(list)
+	if isPage(o.page) {
+		o.curve = curveOf(list)
+	}
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -266,51 +265,4 @@ func writeComparedJSON(out *bufio.Writer, w *conversionState, list []targetResul
 		})
 	})
 	out.WriteByte('\n') // the writer keeps the error
-}
-
-// writeComparedPage writes a page that plots error against size.
-func writeComparedPage(w *bufio.Writer, src *conversionState, list []targetResult) {
-	p := &lossPage{w}
-	p.begin("Targets compared: " + term.Path(src.path))
-	bits, loss := 0.0, 0.0
-	for i := range list {
-		bits, loss = math.Max(bits, list[i].bits), math.Max(loss, list[i].lost.RelativeRMSE())
-	}
-	p.put("<h2>Relative RMSE against bits per weight</h2>")
-	p.draw(760, 420)
-	p.put(`<path d="M50 10V370H740" fill="none" stroke="#888"/><text x="640" y="412">bits per weight</text><text x="0" y="8">relative RMSE</text>`)
-	for k := range 5 {
-		part := float64(k) / 4
-		x, y := 50+660*part, 370-340*part
-		p.put(`<path d="M%.1f 370V30M50 %.1fH710" stroke="#e4e4e4"/><text x="%.1f" y="388" text-anchor="middle">%.3g</text><text x="44" y="%.1f" text-anchor="end">%.3g</text>`,
-			x, y, x, bits*part, y+4, loss*part)
-	}
-	for i := range list {
-		r := &list[i]
-		if bits == 0 || loss == 0 {
-			break
-		}
-		if r.refused != nil {
-			continue
-		}
-		x, y := 50+660*r.bits/bits, 370-340*r.lost.RelativeRMSE()/loss
-		side, anchor := 7.0, "start"
-		if x > 500 { // a long name would pass the edge
-			side, anchor = -7, "end"
-		}
-		p.put(`<circle cx="%.1f" cy="%.1f" r="4" fill="#a50f15"/><text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, x, y, x+side, y-5, anchor, safe(r.name))
-	}
-	p.put("</svg>")
-	p.put("<table><tr><th>target</th><th>size</th><th>bits</th><th>mean error</th><th>relative RMSE</th><th>largest</th><th>cosine</th><th>SNR, dB</th></tr>")
-	for i := range list {
-		r := &list[i]
-		if r.refused != nil {
-			p.put("<tr><td>%s</td><td colspan=7>refused: %s</td></tr>", safe(r.name), safe(fault.Text(r.refused)))
-			continue
-		}
-		p.put("<tr><td>%s (%s)</td><td>%s</td><td>%.3f</td><td>%.4g</td><td>%.4g</td><td>%.4g</td><td>%.6f</td><td>%s</td></tr>", safe(r.name), safe(r.layout),
-			term.Bytes(r.size), r.bits, r.lost.MAE(), r.lost.RelativeRMSE(), r.lost.Max, r.lost.Cosine(), decibels(&r.lost))
-	}
-	p.put("</table>")
-	p.end()
 }

@@ -18,7 +18,10 @@ import (
 )
 
 // A lossPage is a self-contained HTML file: text, tables, and charts in SVG.
-type lossPage struct{ w *bufio.Writer }
+type lossPage struct {
+	w     *bufio.Writer
+	typed string // the name of the type that every weight has, "" if its tensor states it
+}
 
 func (p *lossPage) put(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) }
 
@@ -28,21 +31,40 @@ func safe(text string) string { return html.EscapeString(term.Name(text)) }
 const pageHead = `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="generator" content="amn"><title>%s</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <style>
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222; background: #fff }
-h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem }
-table { border-collapse: collapse; display: block; overflow-x: auto } td, th { padding: .15rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #ddd }
-td:first-child, th:first-child { text-align: left; white-space: normal; min-width: 11rem } svg { max-width: 100%%; height: auto } svg text { font: 11px system-ui, sans-serif; fill: #222 }
+:root { --ground: #fff; --text: #15181d; --soft: #59616d; --line: #d8dce2; --bar: #3565a8; --heat: #a50f15; --chosen: #b3261e }
+@media (prefers-color-scheme: dark) { :root { --ground: #14171b; --text: #e8eaee; --soft: #a0a9b6; --line: #363c46; --bar: #7aa7e8; --heat: #ff8a80; --chosen: #ffb1a8 } }
+body { font: 15px/1.45 system-ui, "Segoe UI", sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: var(--text); background: var(--ground) }
+h1 { font-size: 1.4rem; overflow-wrap: anywhere } h2 { font-size: 1.1rem; margin-top: 2rem } .soft { color: var(--soft) }
+.wide { overflow-x: auto } table { border-collapse: collapse } td, th { padding: .15rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums }
+td:first-child, th:first-child { text-align: left; white-space: normal; min-width: 11rem; overflow-wrap: anywhere } td.why { text-align: left; white-space: normal }
+svg { max-width: 100%%; height: auto } svg text { font: 11px system-ui, "Segoe UI", sans-serif; fill: var(--text) }
+.bar { fill: var(--bar) } .cell { fill: var(--heat); stroke: var(--line); stroke-width: .5 } .rule { stroke: var(--line); fill: none } .lead { stroke: var(--soft); fill: none }
+.curve { stroke: var(--bar); stroke-width: 2; fill: none } .front { fill: var(--bar) } .beaten { fill: var(--ground); stroke: var(--soft); stroke-width: 1.5 } .chosen { fill: var(--chosen); stroke: var(--text) }
 </style></head><body>
-<h1>%s</h1>`
+<main><h1>%s</h1>`
 
 func (p *lossPage) begin(title string) { p.put(pageHead, safe(title), safe(title)) }
 
-func (p *lossPage) end() { p.put("</body></html>") }
+func (p *lossPage) end() { p.put("</main></body></html>") }
 
-// draw begins an SVG, which shrinks on a narrow page.
-func (p *lossPage) draw(width, height int) {
-	p.put(`<svg width="%d" height="%d" viewBox="0 0 %d %d" role="img">`, width, height, width, height)
+// draw begins an SVG, which shrinks on a narrow page. name says what it shows.
+func (p *lossPage) draw(width, height int, name string) {
+	p.put(`<svg width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`, width, height, width, height, safe(name))
+}
+
+// typeOf returns the name of a weight's type as its format has it: NF4, not the type of the tensor that
+// holds the codes.
+func (p *lossPage) typeOf(w *convert.QuantizedWeight) string { return cmp.Or(p.typed, w.Type.String()) }
+
+// curve draws what other budgets would have given.
+func (p *lossPage) curve(points []point) {
+	p.put("<h2>Error against size, by budget</h2>")
+	c := newChart(points[:len(points)-1])
+	c.points, c.line = points, true
+	chosen := points[len(points)-1]
+	c.draw(p.w, fmt.Sprintf("relative RMSE against bits per weight for every budget; chosen are %.3f bits, with %.4g", chosen.x, chosen.y), "bits per weight", "relative RMSE")
 }
 
 // A place is the layer of a weight, or -1, and its name within the layer.
@@ -67,7 +89,7 @@ const maxDrawn = 400
 
 // writeQuantizedPage writes a page about the loss of quantizing one model.
 func writeQuantizedPage(w *bufio.Writer, c *conversion) {
-	e, p := c.plan.Quantized, &lossPage{w}
+	e, p := c.plan.Quantized, &lossPage{w, c.typed}
 	p.begin("Loss by quantization: " + term.Path(c.path))
 	all := e.Lost()
 	var before, after int64
@@ -76,6 +98,9 @@ func writeQuantizedPage(w *bufio.Writer, c *conversion) {
 	}
 	p.put("<p>%s: %s, %s &rarr; %s.</p>", safe(e.Layout), term.Plural(int64(len(e.Weights)), "weight"), term.Bytes(before), term.Bytes(after))
 	p.table([]weightLost{{"in all", &all, ""}})
+	if len(c.curve) > 0 {
+		p.curve(c.curve)
+	}
 	p.grid(e.Weights)
 	p.types(e.Weights)
 	p.histogram(e.Weights)
@@ -91,12 +116,12 @@ type weightLost struct {
 }
 
 func (p *lossPage) table(list []weightLost) {
-	p.put("<table><tr><th></th><th>type</th><th>mean error</th><th>relative RMSE</th><th>largest</th><th>cosine</th><th>SNR, dB</th></tr>")
+	p.put(`<div class="wide" tabindex="0"><table><tr><th scope="col">weight</th><th scope="col">type</th><th scope="col">mean error</th><th scope="col">relative RMSE</th><th scope="col">largest</th><th scope="col">cosine</th><th scope="col">SNR, dB</th></tr>`)
 	for _, l := range list {
 		p.put("<tr><td>%s</td><td>%s</td><td>%.4g</td><td>%.4g</td><td>%.4g</td><td>%.6f</td><td>%s</td></tr>", safe(l.name), safe(l.kind),
 			l.lost.MAE(), l.lost.RelativeRMSE(), l.lost.Max, l.lost.Cosine(), decibels(l.lost))
 	}
-	p.put("</table>")
+	p.put("</table></div>")
 }
 
 // decibels returns the signal-to-noise ratio as text.
@@ -107,34 +132,49 @@ func decibels(d *quant.Distortion) string {
 	return "lossless"
 }
 
-// shade returns a colour between pale (0) and dark (most).
-func shade(x, most float64) string {
-	t := 0.0
-	if most > 0 {
-		t = x / most
+// A shading says how opaque a cell is, from the least to the largest error. Errors that hardly differ
+// have shades that hardly differ.
+type shading struct{ least, most float64 }
+
+func shadingOf(weights []convert.QuantizedWeight) (s shading) {
+	s.least = math.Inf(1)
+	for i := range weights {
+		if weights[i].Lost.N > 0 {
+			loss := weights[i].Lost.RelativeRMSE()
+			s.least, s.most = min(s.least, loss), max(s.most, loss)
+		}
 	}
-	mix := func(from, to float64) int { return int(math.Round(from + (to-from)*t)) }
-	return fmt.Sprintf("#%02x%02x%02x", mix(237, 165), mix(243, 15), mix(250, 21))
+	s.least = min(s.least, s.most/2)
+	return s
+}
+
+func (s shading) of(loss float64) float64 {
+	if s.most == s.least {
+		return 0.08
+	}
+	return 0.08 + 0.92*(loss-s.least)/(s.most-s.least)
 }
 
 // grid draws the error by layer and kind.
 func (p *lossPage) grid(weights []convert.QuantizedWeight) {
 	var kinds []string
-	layers, most := 0, 0.0
+	layers, shades := 0, shadingOf(weights)
 	for i := range weights {
 		at := placeOf(weights[i].Name)
 		if !slices.Contains(kinds, at.kind) && len(kinds) < maxDrawn {
 			kinds = append(kinds, at.kind)
 		}
-		layers, most = max(layers, min(at.layer+1, maxDrawn)), max(most, weights[i].Lost.RelativeRMSE())
+		layers = max(layers, min(at.layer+1, maxDrawn))
 	}
 	const cell = 16
 	left := 40
 	for _, kind := range kinds {
 		left = max(left, 20+7*utf8.RuneCountInString(term.CutMiddle(kind, 40)))
 	}
-	p.put("<h2>Relative RMSE by layer and kind (darkest %.4g)</h2>", most)
-	p.draw(left+cell*(layers+1)+20, cell*(len(kinds)+1)+10)
+	p.put("<h2>Relative RMSE by layer and kind</h2>")
+	p.legend(shades)
+	p.put(`<div class="wide" tabindex="0">`)
+	p.draw(left+cell*(layers+1)+20, cell*(len(kinds)+1)+10, "relative RMSE of each weight, by layer and kind; the table below lists the largest")
 	for k, kind := range kinds {
 		p.put(`<text x="0" y="%d">%s</text>`, k*cell+12, safe(term.CutMiddle(kind, 40)))
 	}
@@ -144,26 +184,37 @@ func (p *lossPage) grid(weights []convert.QuantizedWeight) {
 		if row < 0 || at.layer >= layers && layers > 0 || w.Lost.N == 0 {
 			continue
 		}
-		p.put(`<rect x="%d" y="%d" width="%d" height="%d" fill="%s"><title>%s: %.4g (%v)</title></rect>`, left+cell*(at.layer+1), row*cell, cell-1, cell-1,
-			shade(w.Lost.RelativeRMSE(), most), safe(w.Name), w.Lost.RelativeRMSE(), w.Type)
+		p.put(`<rect class="cell" x="%d" y="%d" width="%d" height="%d" fill-opacity="%.2f"><title>%s: %.4g (%s)</title></rect>`, left+cell*(at.layer+1), row*cell, cell-1, cell-1,
+			shades.of(w.Lost.RelativeRMSE()), safe(w.Name), w.Lost.RelativeRMSE(), safe(p.typeOf(w)))
 	}
 	for n := 0; n < layers; n += 4 {
 		p.put(`<text x="%d" y="%d">%d</text>`, left+cell*(n+1), cell*len(kinds)+12, n)
+	}
+	p.put("</svg></div>")
+}
+
+// legend says which shade is which error.
+func (p *lossPage) legend(s shading) {
+	const steps, width = 5, 90
+	p.draw(steps*width, 32, "shades of the cells, from the least error to the largest")
+	for i := range steps {
+		value := s.least + (s.most-s.least)*float64(i)/(steps-1)
+		p.put(`<rect class="cell" x="%d" y="0" width="%d" height="14" fill-opacity="%.2f"/><text x="%d" y="27">%.3g</text>`, i*width, width, s.of(value), i*width, value)
 	}
 	p.put("</svg>")
 }
 
 // bars draws a horizontal bar for each label.
-func (p *lossPage) bars(labels []string, sizes []float64, text func(i int) string) {
+func (p *lossPage) bars(name string, labels []string, sizes []float64, text func(i int) string) {
 	most := slices.Max(append([]float64{0}, sizes...))
-	p.draw(780, 22*len(labels)+4)
+	p.draw(780, 22*len(labels)+4, name)
 	for i, label := range labels {
 		width := 0.0
 		if most > 0 {
-			width = 500 * sizes[i] / most
+			width = 470 * sizes[i] / most
 		}
-		p.put(`<text x="0" y="%d">%s</text><rect x="150" y="%d" width="%.1f" height="16" fill="#4472b0"/><text x="%.1f" y="%d">%s</text>`,
-			22*i+14, safe(label), 22*i+2, width, 156+width, 22*i+14, safe(text(i)))
+		p.put(`<text x="0" y="%d">%s</text><rect class="bar" x="190" y="%d" width="%.1f" height="16"/><text x="%.1f" y="%d">%s</text>`,
+			22*i+14, safe(label), 22*i+2, width, 196+width, 22*i+14, safe(text(i)))
 	}
 	p.put("</svg>")
 }
@@ -172,7 +223,7 @@ func (p *lossPage) types(weights []convert.QuantizedWeight) {
 	var labels []string
 	var sizes []float64
 	for i := range weights {
-		name := weights[i].Type.String()
+		name := p.typeOf(&weights[i])
 		at := slices.Index(labels, name)
 		if at < 0 {
 			at, labels, sizes = len(labels), append(labels, name), append(sizes, 0)
@@ -180,35 +231,32 @@ func (p *lossPage) types(weights []convert.QuantizedWeight) {
 		sizes[at] += float64(weights[i].After)
 	}
 	p.put("<h2>Bytes by type</h2>")
-	p.bars(labels, sizes, func(i int) string { return term.Bytes(int64(sizes[i])) })
+	p.bars("bytes by type", labels, sizes, func(i int) string { return term.Bytes(int64(sizes[i])) })
 }
 
 // histogram draws how many numbers are in weights of which relative RMSE.
 func (p *lossPage) histogram(weights []convert.QuantizedWeight) {
-	const bins = 16
-	most := 0.0
-	for i := range weights {
-		most = max(most, weights[i].Lost.RelativeRMSE())
-	}
+	const bins = 12
+	s := shadingOf(weights)
 	var labels []string
 	sizes := make([]float64, bins)
 	for i := range bins {
-		labels = append(labels, fmt.Sprintf("to %.3g", most*float64(i+1)/bins))
+		labels = append(labels, fmt.Sprintf("to %.3g", s.least+(s.most-s.least)*float64(i+1)/bins))
 	}
 	for i := range weights {
-		if w := &weights[i]; w.Lost.N > 0 && most > 0 {
-			sizes[min(bins-1, int(w.Lost.RelativeRMSE()/most*bins))] += float64(w.Elements)
+		if w := &weights[i]; w.Lost.N > 0 && s.most > s.least {
+			sizes[min(bins-1, int((w.Lost.RelativeRMSE()-s.least)/(s.most-s.least)*bins))] += float64(w.Elements)
 		}
 	}
 	p.put("<h2>Numbers by relative RMSE of their weight</h2>")
-	p.bars(labels, sizes, func(i int) string { return term.Count(int64(sizes[i])) })
+	p.bars("numbers by the relative RMSE of their weight", labels, sizes, func(i int) string { return term.Count(int64(sizes[i])) })
 }
 
 func (p *lossPage) worst(weights []convert.QuantizedWeight) {
 	var list []weightLost
 	for i := range weights {
 		if w := &weights[i]; w.Lost.N > 0 {
-			list = append(list, weightLost{w.Name, &w.Lost, w.Type.String()})
+			list = append(list, weightLost{w.Name, &w.Lost, p.typeOf(w)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b weightLost) int { return cmp.Compare(b.lost.RelativeRMSE(), a.lost.RelativeRMSE()) })

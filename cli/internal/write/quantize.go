@@ -261,6 +261,7 @@ func (c *Quantize) Run(ctx context.Context, s *run.Run) error {
 		flags:  &c.writeFlags,
 		opts:   convert.Options{Quant: *c.Options(c.OutDtype, c.sourceBlock()), Quantize: q, Requantize: c.AllowRequantize, NaN: c.nan()},
 		report: c.Report.on, page: c.Report.page, patterns: c.targetFlags.patterns(),
+		typed:   strings.ToUpper(c.target()),
 		admit:   admitQuantized,
 		prepare: func(b *limits.Budget, o *conversion) error { return c.prepare(b, o) },
 		target: func(w *conversionState) string {

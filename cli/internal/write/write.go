@@ -51,6 +51,8 @@ type conversion struct {
 	merged   *merged          // the adapters or models that were merged, or nil
 	edited   *convert.Edit    // the keys that were changed, or nil
 	budget   string           // the size of the types that --budget has chosen
+	curve    []point          // size and error for every budget, and the choice, for the page
+	typed    string           // the name of the type that every weight gets, "" if its tensor states it
 	// admit returns an error if the plan must not be carried out; it may be nil.
 	admit func(*conversionState) error
 	// target returns the default path of the output.
