@@ -124,7 +124,7 @@ func TestTheCurveOfBudgets(t *testing.T) {
 	}
 }
 
-// exceeds reports whether so many bits a weight are more than most bytes.
+// exceeds reports whether weights of these bits take more than most bytes.
 func exceeds(bits float64, list []*tensorOptions, most int64) bool {
 	return bits*float64(1024*len(list))/8 > float64(most)
 }
