@@ -109,5 +109,5 @@ func (p *composer) part(t *family.Tensor, of *family.Part) model.Source {
 	if of.Head > 0 {
 		s = model.NewHeads(s, rooms, of.Head, of.Back)
 	}
-	return model.NewCast(s, rooms, t.DType, model.Change{Times: of.Times, Add: t.Add, Log: t.Log, Decay: t.Decay})
+	return model.NewCast(s, rooms, t.DType, model.Change{Times: of.Times, Add: t.Add, Log: t.Log, Decay: t.Decay, InF32: t.InF32})
 }

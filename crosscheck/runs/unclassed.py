@@ -4,6 +4,7 @@ llama.cpp's converter; llama.cpp runs the file, and the folder's tensors come ba
 import json
 
 import models
+import newest
 import numpy as np
 import published
 import rare
@@ -113,8 +114,8 @@ FAMILIES = {
     "internlm2": internlm2, "internlm3": internlm3, "baichuan-7b": lambda: baichuan(32), "baichuan-13b": lambda: baichuan(40), "minicpm": lambda: minicpm(tie_word_embeddings=True), "minicpm4": lambda: minicpm(rope_scaling=LONG),
     "exaone": exaone, "exaone-long": lambda: exaone(rope_scaling=LLAMA3), "bailing": bailing, "bailing2": bailing2, "deepseek": deepseek, "chatglm": chatglm,
 }
-FAMILIES |= published.FAMILIES | rare.FAMILIES | rarest.FAMILIES
-ONE_WAY = {"minicpm", "minicpm4", "chatglm", *published.FAMILIES, *rare.FAMILIES, *rarest.FAMILIES}
+FAMILIES |= published.FAMILIES | rare.FAMILIES | rarest.FAMILIES | newest.FAMILIES
+ONE_WAY = {"minicpm", "minicpm4", "chatglm", *published.FAMILIES, *rare.FAMILIES, *rarest.FAMILIES, *newest.FAMILIES}
 # Keys that amn writes and the converter leaves out, without which llama.cpp does not load the file.
 # Of CogVLM it also leaves out the tensors of what the model sees, as it does not for other models.
 BESIDE = {"exaone.attention.layer_norm_rms_epsilon"}

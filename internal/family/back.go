@@ -237,7 +237,7 @@ func (p *planner) planSource(i *tensor.Info) error {
 		return wire.ErrUnsupported.Errorf("it is %s", i.TypeName())
 	case !at.exists(p.c):
 		return wire.ErrMismatch.Errorf("by the keys, layer %d does not have it", at.layer)
-	case at.name.op == decay && i.DType != tensor.F32:
+	case at.name.op.decays() && i.DType != tensor.F32:
 		return wire.ErrUnsupported.Errorf("a decay of the type %s", i.TypeName())
 	case len(at.name.views) > 0:
 		return p.joinViews(i, &at)

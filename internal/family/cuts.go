@@ -118,7 +118,7 @@ func (p *planner) splitRows(i *tensor.Info, at *location) error {
 		if err != nil {
 			return err
 		}
-		t := Tensor{Name: p.nameOf(at), Shape: shape, Decay: at.name.op == decay}
+		t := Tensor{Name: p.nameOf(at), Shape: shape, Decay: at.name.op.decays(), InF32: at.name.op == wideDecay}
 		t.DType = p.dtypeFor(at.name, t.Name, len(t.Shape), i.DType)
 		if t.Parts, err = limits.Make[Part](p.b, len(list[at.view])); err != nil {
 			return err

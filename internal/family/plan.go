@@ -21,6 +21,7 @@ type Tensor struct {
 	Parts []Part
 	Add   float32 // added to each value
 	Decay bool    // each value x becomes -exp(x)
+	InF32 bool    // values of F16 are changed in F32 too
 	Log   bool    // each value x becomes log(-x), the inverse of Decay
 	Data  []byte  // the bytes, instead of parts
 	// Turns is the number of elements taken from each part in turn, if parts are
@@ -343,8 +344,8 @@ func (p *planner) single(i *tensor.Info, at *location) error {
 		if !at.bias {
 			t.Add = addend(at.name.plus, i.DType)
 		}
-	case decay:
-		t.Decay = true
+	case decay, wideDecay:
+		t.Decay, t.InF32 = true, at.name.op == wideDecay
 	case transpose:
 		if at.bias {
 			break

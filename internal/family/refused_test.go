@@ -25,6 +25,20 @@ func keysOf(t *testing.T, text string) error {
 	return k.err
 }
 
+// Configurations with what the converter asks of their classes.
+const glm53 = "Glm5NextForConditionalGeneration"
+
+var (
+	glm53Members = map[string]string{
+		"num_hidden_layers": "2", "num_attention_heads": "4", "mla_use_nope": "true", "layer_types": `["linear_attention", "full_attention"]`, "index_topk": "64",
+		"linear_attn_config": `{"num_heads": 4, "head_dim": 16, "short_conv_kernel_size": 4}`,
+	}
+	dots3Members = map[string]string{
+		"num_hidden_layers": "2", "layer_types": `["full_attention", "sliding_attention"]`, "scoring_func": `"sigmoid"`, "q_lora_rank": "48", "swa_q_lora_rank": "48", "qk_rope_head_dim": "8", "swa_qk_rope_head_dim": "8",
+		"swa_qk_nope_head_dim": "32", "swa_head_dim": "40",
+	}
+)
+
 // Each member that llama.cpp has no key for, or assumes a value of, is refused where it lies; the
 // same configuration with the value that it takes is not refused there.
 func TestMembersThatOneRowRefuses(t *testing.T) {
@@ -56,6 +70,23 @@ func TestMembersThatOneRowRefuses(t *testing.T) {
 		{"ChameleonForCausalLM", members{"num_attention_heads": "4", "num_key_value_heads": "4"}, "vocab_size", "8196", "8195", "vocab_size"},
 		{"HrmTextForCausalLM", members{"embedding_scale": "2", "num_layers_per_stack": "2"}, "num_key_value_heads", "4", "2", "num_key_value_heads"},
 		{"HrmTextForCausalLM", members{"embedding_scale": "2", "num_layers_per_stack": "100", "L_cycles": "1"}, "H_cycles", "2", "3", "H_cycles"},
+		{glm53, glm53Members, "hc_mult", "4", "3", "hc_mult"},
+		{glm53, glm53Members, "index_kpool", "16", "1", "index_kpool"},
+		{glm53, glm53Members, "index_topk", "64", "65", "index_kpool"},
+		{glm53, glm53Members, "qk_rope_head_dim", "0", "8", "qk_rope_head_dim"},
+		{glm53, glm53Members, "mhc", "true", "false", "mhc"},
+		{glm53, glm53Members, "layer_types", `["linear_attention", "full_attention"]`, `["linear_attention"]`, "layer_types"},
+		{glm53, glm53Members, "linear_attn_config", `{"num_heads": 4, "head_dim": 16, "short_conv_kernel_size": 4}`, `{"num_heads": 2, "head_dim": 16, "short_conv_kernel_size": 4}`, "linear_attn_config"},
+		{"Dots3NoteForCausalLM", dots3Members, "layer_types", `["full_attention", "sliding_attention"]`, `["full_attention", "linear_attention"]`, "layer_types"},
+		{"Dots3NoteForCausalLM", dots3Members, "layer_types", `["full_attention", "sliding_attention"]`, `["full_attention"]`, "layer_types"},
+		{"Dots3NoteForCausalLM", dots3Members, "swa_head_dim", "40", "41", "swa_head_dim"},
+		{"Dots3NoteForCausalLM", dots3Members, "swa_qk_rope_head_dim", "8", "16", "swa_qk_rope_head_dim"},
+		{"Dots3NoteForCausalLM", dots3Members, "swa_q_lora_rank", "48", "32", "swa_q_lora_rank"},
+		{"Dots3NoteForCausalLM", dots3Members, "scoring_func", `"sigmoid"`, `"softmax"`, "scoring_func"},
+		{"Dots3NoteForCausalLM", dots3Members, "topk_method", `"noaux_tc"`, `"greedy"`, "topk_method"},
+		{"Dots3NoteForCausalLM", dots3Members, "attention_gate_type", `"headwise"`, `"elementwise"`, "attention_gate_type"},
+		{"Dots3NoteForCausalLM", dots3Members, "use_dsa", "true", "false", "use_dsa"},
+		{"Dots3NoteForCausalLM", dots3Members, "n_group", "1", "2", "n_group"},
 		{"ArcticForCausalLM", members{}, "moe_layer_frequency", "1", "2", "moe_layer_frequency"},
 		{"Plamo3ForCausalLM", members{"window_size": "16"}, "sliding_window_pattern", "2", "0", "sliding_window_pattern"},
 		{"Plamo3ForCausalLM", members{}, "rope_scaling_factor", "1", "2", "rope_scaling_factor"},

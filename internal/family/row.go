@@ -189,8 +189,12 @@ const (
 	addOne              // x+1
 	transpose           // rows become columns
 	decay               // -exp(x)
+	wideDecay           // -exp(x) in F32, of numbers of F16 too
 	stack               // the matrices of all experts become one tensor
 )
+
+// decays reports a transform that is an exponential.
+func (t transform) decays() bool { return t == decay || t == wideDecay }
 
 // A mapping is one tensor under its names in transformers and llama.cpp, without ".weight"
 // or ".bias".

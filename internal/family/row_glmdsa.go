@@ -2,7 +2,9 @@ package family
 
 import (
 	"cmp"
+	"slices"
 
+	"github.com/anamnesis-go/anamnesis/internal/jsontree"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -34,9 +36,7 @@ func sparseLayers() []mapping {
 
 func sparseKeys(k *keys) {
 	deepseekKeys(k)
-	k.u32("attention.indexer.head_count", "index_n_heads")
-	k.u32("attention.indexer.key_length", "index_head_dim")
-	k.u32("attention.indexer.top_k", "index_topk")
+	k.indexerKeys()
 	if k.c.get("num_nextn_predict_layers").There {
 		k.u32("nextn_predict_layers", "num_nextn_predict_layers")
 	}
@@ -56,20 +56,30 @@ var glmdsaRow = &row{
 	keys: func(k *keys) {
 		sparseKeys(k)
 		k.putArch("rope.dimension_count", uint32(k.c.rotatedPart(k.c.int("qk_rope_head_dim"), 1)))
-		kinds := k.c.get("indexer_types")
-		if !kinds.There {
-			return
+		if k.c.get("indexer_types").There {
+			k.indexerTypes(k.c.get("indexer_types").List(), "full")
 		}
-		list, err := limits.Make[bool](k.b, min(len(kinds.List()), maxLayers))
-		if err != nil {
-			k.err = cmp.Or(k.err, err)
-			return
-		}
-		for i := range list {
-			list[i] = kinds.List()[i].String() == "full"
-		}
-		k.putArch("attention.indexer.types", list)
 	}, vocab: glm4moeVocab,
 
 	ahead: aheadCounted, mlx: mlxRow{none: notCompared},
+}
+
+// indexerKeys adds the sizes of an indexer.
+func (k *keys) indexerKeys() {
+	k.u32("attention.indexer.head_count", "index_n_heads")
+	k.u32("attention.indexer.key_length", "index_head_dim")
+	k.u32("attention.indexer.top_k", "index_topk")
+}
+
+// indexerTypes adds which layers have an indexer of their own: those of some types.
+func (k *keys) indexerTypes(types []jsontree.Value, own ...string) {
+	list, err := limits.Make[bool](k.b, min(len(types), maxLayers))
+	if err != nil {
+		k.err = cmp.Or(k.err, err)
+		return
+	}
+	for i := range list {
+		list[i] = slices.Contains(own, types[i].String())
+	}
+	k.putArch("attention.indexer.types", list)
 }

@@ -11,36 +11,13 @@ var kimiLinearRow = &row{
 	defaults: []preset{{"vocab_size", "163840"}, {"rms_norm_eps", "1e-05"}, {"max_position_embeddings", "4096"}, {"rope_theta", "10000"}, {"moe_router_activation_func", `"sigmoid"`}, {"routed_scaling_factor", "1"}, {"first_k_dense_replace", "0"}, {"num_shared_experts", "1"}},
 	outer:    outer, layer: decoderLayer,
 	layers: lazy(func() []mapping {
-		conv := func(name string) mapping {
-			return mapping{hf: "self_attn." + name + "_conv1d", shapeOf: kdaConv, views: []view{{
-				gguf:  "ssm_conv1d_" + name,
-				shape: func(c *config) []int64 { return []int64{1, kdaWide(c), 1, kdaKernel(c)} },
-				strides: func(c *config) ([]int64, int64) {
-					return []int64{kdaWide(c) * kdaKernel(c), kdaKernel(c), kdaKernel(c), 1}, 0
-				},
-			}}}
-		}
 		full := slices.DeleteFunc(mla(), func(m mapping) bool { return m.gguf == "attn_norm" || m.gguf == "ffn_norm" })
 		for i := 0; i < len(full); i++ {
 			which := full[i].inLayer
 			full[i].inLayer = func(c *config, l int64) bool { return kdaFull(c, l) && (which == nil || which(c, l)) }
 		}
 		at := "block_sparse_moe.shared_experts."
-		return slices.Concat(mla()[:1], []mapping{ffnNorm}, full, onlyIn(not(kdaFull), []mapping{
-			{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{kdaWide, Hidden}},
-			{hf: "self_attn.k_proj", gguf: "attn_k", shape: dims{kdaWide, Hidden}},
-			{hf: "self_attn.v_proj", gguf: "attn_v", shape: dims{kdaWide, Hidden}},
-			conv("q"), conv("k"), conv("v"),
-			{hf: "self_attn.A_log", gguf: "ssm_a", shapeOf: func(c *config, _ int64) []int64 { return []int64{1, 1, kdaHeads(c), 1} }, noSuffix: true, ggufNoSuffix: true, op: decay},
-			{hf: "self_attn.dt_bias", gguf: "ssm_dt.bias", shape: dims{kdaWide}, noSuffix: true},
-			{hf: "self_attn.f_a_proj", gguf: "ssm_f_a", shape: dims{kdaHead, Hidden}},
-			{hf: "self_attn.f_b_proj", gguf: "ssm_f_b", shape: dims{kdaWide, kdaHead}},
-			{hf: "self_attn.b_proj", gguf: "ssm_beta", shape: dims{kdaHeads, Hidden}},
-			{hf: "self_attn.g_a_proj", gguf: "ssm_g_a", shape: dims{kdaHead, Hidden}},
-			{hf: "self_attn.g_b_proj", gguf: "ssm_g_b", shape: dims{kdaWide, kdaHead}},
-			{hf: "self_attn.o_norm", gguf: "ssm_norm", shape: dims{kdaHead}},
-			{hf: "self_attn.o_proj", gguf: "attn_output", shape: dims{Hidden, kdaWide}},
-		}), onlyIn(isDense, mlp), onlyIn(isMixture, []mapping{
+		return slices.Concat(mla()[:1], []mapping{ffnNorm}, full, onlyIn(not(kdaFull), kdaLayer(decay, One, One, kdaHeads, One)), onlyIn(isDense, mlp), onlyIn(isMixture, []mapping{
 			{hf: "block_sparse_moe.gate", gguf: "ffn_gate_inp", shape: dims{Experts, Hidden}},
 			{hf: "block_sparse_moe.gate.e_score_correction_bias", gguf: "exp_probs_b.bias", shape: dims{Experts}, noSuffix: true},
 			{hf: "block_sparse_moe.experts.*.w1", gguf: "ffn_gate_exps", shape: dims{ExpertFFN, Hidden}, op: stack},
@@ -110,3 +87,31 @@ func kdaWide(c *config) int64 {
 func kdaKernel(c *config) int64 { return sizeIn(c.get("linear_attn_config"), "short_conv_kernel_size") }
 
 func kdaConv(c *config, _ int64) []int64 { return []int64{kdaWide(c), 1, kdaKernel(c)} }
+
+// kdaLayer are the tensors of a layer of linear attention; rates is the shape of what decays.
+func kdaLayer(exp transform, rates ...size) []mapping {
+	conv := func(name string) mapping {
+		return mapping{hf: "self_attn." + name + "_conv1d", shapeOf: kdaConv, views: []view{{
+			gguf:  "ssm_conv1d_" + name,
+			shape: func(c *config) []int64 { return []int64{1, kdaWide(c), 1, kdaKernel(c)} },
+			strides: func(c *config) ([]int64, int64) {
+				return []int64{kdaWide(c) * kdaKernel(c), kdaKernel(c), kdaKernel(c), 1}, 0
+			},
+		}}}
+	}
+	return []mapping{
+		{hf: "self_attn.q_proj", gguf: "attn_q", shape: dims{kdaWide, Hidden}},
+		{hf: "self_attn.k_proj", gguf: "attn_k", shape: dims{kdaWide, Hidden}},
+		{hf: "self_attn.v_proj", gguf: "attn_v", shape: dims{kdaWide, Hidden}},
+		conv("q"), conv("k"), conv("v"),
+		{hf: "self_attn.A_log", gguf: "ssm_a", shape: rates, noSuffix: true, ggufNoSuffix: true, op: exp},
+		{hf: "self_attn.dt_bias", gguf: "ssm_dt.bias", shape: dims{kdaWide}, noSuffix: true},
+		{hf: "self_attn.f_a_proj", gguf: "ssm_f_a", shape: dims{kdaHead, Hidden}},
+		{hf: "self_attn.f_b_proj", gguf: "ssm_f_b", shape: dims{kdaWide, kdaHead}},
+		{hf: "self_attn.b_proj", gguf: "ssm_beta", shape: dims{kdaHeads, Hidden}},
+		{hf: "self_attn.g_a_proj", gguf: "ssm_g_a", shape: dims{kdaHead, Hidden}},
+		{hf: "self_attn.g_b_proj", gguf: "ssm_g_b", shape: dims{kdaWide, kdaHead}},
+		{hf: "self_attn.o_norm", gguf: "ssm_norm", shape: dims{kdaHead}},
+		{hf: "self_attn.o_proj", gguf: "attn_output", shape: dims{Hidden, kdaWide}},
+	}
+}

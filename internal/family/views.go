@@ -16,7 +16,7 @@ func (p *planner) split(i *tensor.Info, at *location) error {
 	}
 	for at.view = range at.name.views {
 		v := &at.name.views[at.view]
-		t := Tensor{Name: p.nameOf(at), Shape: v.shape(p.c), Decay: at.name.op == decay && !p.asIs}
+		t := Tensor{Name: p.nameOf(at), Shape: v.shape(p.c), Decay: at.name.op.decays() && !p.asIs, InF32: at.name.op == wideDecay}
 		strides, first := v.strides(p.c)
 		if at.bias { // a number for each row of the matrix
 			if len(strides) != 2 || strides[0] < 1 {
@@ -148,7 +148,7 @@ func (p *planner) gather(i *tensor.Info, at *location) (have []tensor.Info, whol
 // newHFTensor returns a tensor of transformers made of i, or of several of i's type,
 // without its parts.
 func (p *planner) newHFTensor(at *location, i *tensor.Info, shape []int64) Tensor {
-	return Tensor{Name: at.hfName(p.c), Shape: shape, DType: i.DType, Wide: i.DType == tensor.F32 && Wide(i) && !p.asIs, Log: at.name.op == decay && !p.asIs}
+	return Tensor{Name: at.hfName(p.c), Shape: shape, DType: i.DType, Wide: i.DType == tensor.F32 && Wide(i) && !p.asIs, Log: at.name.op.decays() && !p.asIs}
 }
 
 // interleaveViews plans a tensor of transformers whose elements alternate between its

@@ -13,12 +13,13 @@ import (
 )
 
 // A Change is arithmetic on each number x of a tensor, in F32; or in F16 with rounding after
-// each step, if the numbers are stored in F16. The zero Change changes nothing.
+// each step, if the numbers are stored in F16 and InF32 is not set. The zero Change changes nothing.
 type Change struct {
 	Times []float32 // factors, applied one after the other
 	Add   float32
 	Log   bool // log(-x), the inverse of Decay
 	Decay bool // -exp(x)
+	InF32 bool // numbers of F16 are changed in F32 too
 }
 
 func (c *Change) none() bool { return c.Times == nil && c.Add == 0 && !c.Log && !c.Decay }
@@ -131,7 +132,7 @@ func (c *Cast) cast(dst, src []byte, numbers []float32) error {
 		return wire.ErrInternal.Errorf("%v cannot be converted to %v", stored, c.info.DType)
 	}
 	codec.Decode(numbers, src)
-	c.change.apply(numbers, stored == tensor.F16, codec)
+	c.change.apply(numbers, stored == tensor.F16 && !c.change.InF32, codec)
 	if to == asm.F32 {
 		putF32(dst, numbers)
 		return nil
