@@ -25,7 +25,7 @@ func keysOf(t *testing.T, text string) error {
 	return k.err
 }
 
-// Configurations with what the converter asks of their classes.
+// Configurations with the members that the checks of these classes need.
 const glm53 = "Glm5NextForConditionalGeneration"
 
 var (

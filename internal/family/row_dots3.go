@@ -66,7 +66,7 @@ func (l latentKind) kindNope(c *config) int64 { return c.int(l.prefix + "qk_nope
 
 func (l latentKind) kindValue(c *config) int64 { return c.int(l.prefix + "v_head_dim") }
 
-// mappings are the tensors whose shapes differ between kinds.
+// kindMappings are the tensors whose shapes differ between kinds.
 func (l latentKind) kindMappings(which func(*config, int64) bool) []mapping {
 	rope := l.kindSize("qk_rope_head_dim")
 	part := func(gguf string, keys bool) view {
