@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/internal/corpustest"
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
@@ -18,6 +19,7 @@ const bufSize = 16 << 10
 
 // The findings in a text, by its name and its content.
 func TestTextsThatAskForMoreThanText(t *testing.T) {
+	ledger.Charges(t)
 	for _, c := range []struct{ name, text, want string }{
 		{"chat_template.jinja", escape, "template.dunder"},
 		{"additional/tools.J2", escape, "template.dunder"},
@@ -174,25 +176,8 @@ func TestTextsThatAskForMoreThanText(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s %.80s: %q, want %q", c.name, c.text, got, c.want)
 		}
-		corpustest.DamagedTexts(t, c.name, c.text, 16, func(text string) string { return codes(t, c.name, text) })
+		corpustest.DamagedTexts(t, c.name, c.text, 16, func(text string) string { return said(t, c.name, text) })
 	}
-}
-
-// codes returns what a text is refused for: its class, or the codes that are found, each once.
-func codes(t *testing.T, name, text string) string {
-	t.Helper()
-	b := limits.Policy{}.Budget(t.Context())
-	defer b.Close()
-	found, err := sidecar.Check(b, sidecar.Text{Name: name, R: strings.NewReader(text), Size: int64(len(text))})
-	if err != nil || len(found) == 0 {
-		return corpustest.Ending(t, err)
-	}
-	list := []string{"found"}
-	for _, f := range found {
-		list = append(list, f.Code)
-	}
-	slices.Sort(list[1:])
-	return strings.Join(slices.Compact(list), " ")
 }
 
 // check lists the codes that are found, each once; a refusal is its text.
