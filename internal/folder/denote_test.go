@@ -1,10 +1,13 @@
 package folder_test
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
+	"github.com/anamnesis-go/anamnesis/internal/faulty"
 	"github.com/anamnesis-go/anamnesis/internal/folder"
 )
 
@@ -81,6 +84,44 @@ func TestWhatATextDenotes(t *testing.T) {
 		}
 		if (got != "") != want {
 			t.Errorf("%s %q: %q", name, body, got)
+		}
+	}
+}
+
+// One name is looked for as one of several is.
+func TestOneNameIsDenoted(t *testing.T) {
+	for text, want := range map[string]bool{`{"f":".g*/config"}`: true, `{"f":"mod*.sig"}`: false, `{"f":"x"}`: false} {
+		s := folder.Search{Names: []string{".git"}}
+		found, err := s.Denotes("a.json", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
+		if err != nil || (found != "") != want {
+			t.Errorf("%s: %q: %v", text, found, err)
+		}
+	}
+}
+
+// A text of which a read fails is no text in which nothing was found.
+func TestAReadThatFailsIsNoAnswer(t *testing.T) {
+	long := strings.Repeat("- a plain line of a list\n", 12_000) // more than is looked at at once
+	for name, text := range map[string]string{"a.json": `{"f": "x", "g": ["y", 1, "z"]}`, "a.yaml": "f: x\ng: [y, z]\n", "long.yaml": long} {
+		s := folder.Search{Names: []string{".git"}}
+		for at := 0; at < len(text); at += 1 + len(text)/40 {
+			fails := io.MultiReader(strings.NewReader(text[:at]), iotest.ErrReader(faulty.ErrDisk))
+			for opens := 1; opens <= 2; opens++ { // JSON is opened twice
+				n := 0
+				found, err := s.Denotes(name, func() (io.ReadCloser, error) {
+					if n++; n == opens {
+						return io.NopCloser(fails), nil
+					}
+					return io.NopCloser(strings.NewReader(text)), nil
+				})
+				if n >= opens && !errors.Is(err, faulty.ErrDisk) {
+					t.Errorf("%s: the read of byte %d, opened for the %d. time, fails: %q, %v", name, at, opens, found, err)
+				}
+			}
+		}
+		refuse := func() (io.ReadCloser, error) { return nil, faulty.ErrDisk }
+		if found, err := s.Denotes(name, refuse); !errors.Is(err, faulty.ErrDisk) {
+			t.Errorf("%s cannot be opened: %q, %v", name, found, err)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func TestNamesAsSystemsOpenThem(t *testing.T) {
 		".git": ".git", ".GIT": ".git", ".git.": ".git", ".git ": ".git", ".git. .": ".git", ".git::$INDEX_ALLOCATION": ".git", ".git:$I30:$INDEX_ALLOCATION": ".git", ".g\u200cit": ".git", ".git\ufeff": ".git", ".git\u00a0": ".git",
 		"git~1": ".git", "GIT~1": ".git", "git~1.": ".git", "git~1::$INDEX_ALLOCATION": ".git", "gitmod~1": ".gitmodules", "GI7EBA~9": ".gitmodules", "gitcon~2": ".gitconfig",
 		"HANDLER.PY::$data": "handler.py", "hand\u200cler.py": "handler.py", "handler\uff0epy": "handler.py", "clas\u017f.py": "class.py",
-		"git~": "git~", "git~12": "git~12", "foo~1": "foo~1", "git~x": "git~x", "a:b.py": "a:b.py", "x:.py": "x:.py", "::$DATA": "::$data", "a:$b.py": "a:$b.py", ".": ".", "..": "..", "": "",
+		"git~": "git~", "git~12": "git~12", "git~!": "git~!", "git~:": "git~:", "foo~1": "foo~1", "git~x": "git~x", "a:b.py": "a:b.py", "x:.py": "x:.py", "::$DATA": "::$data", "a:$b.py": "a:$b.py", ".": ".", "..": "..", "": "",
 	} {
 		if got := folder.Opened(name); got != want {
 			t.Errorf("%q is opened as %q, want %q", name, got, want)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/internal/corpustest"
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
@@ -13,6 +14,7 @@ import (
 
 // Harmless content is named, and content that only begins like it is not.
 func TestHarmlessContentIsNamed(t *testing.T) {
+	ledger.Charges(t)
 	piece := "\n\x0c\n\x03<s>\x15\x00\x00\x00\x00\x18\x03"
 	for _, c := range []struct{ data, want string }{
 		{"", "an empty file"},
@@ -91,6 +93,7 @@ func TestHarmlessContentIsNamed(t *testing.T) {
 
 // Python accepts operands that package vm refuses, and runs what follows them.
 func TestPicklesAreRecognizedAsByPython(t *testing.T) {
+	ledger.Charges(t)
 	const call = "cos\nsystem\n(S'id'\ntR."
 	for begin, want := range map[string]bool{
 		// pickle.load of Python 3.11.7, in C or in Python, reaches the call.

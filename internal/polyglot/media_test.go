@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -14,6 +15,7 @@ import (
 // Media files that their libraries wrote (crosscheck/kinds/media.py) are recognized only if they
 // are complete: a file that is cut anywhere, or has trailing bytes, is not.
 func TestMediaAreRecognizedByTheirWholeStructure(t *testing.T) {
+	ledger.Charges(t)
 	paths, err := filepath.Glob("../../testdata/media/*.*")
 	if err != nil || len(paths) < 15 {
 		t.Fatal(len(paths), err)

@@ -64,6 +64,7 @@ func TestNamesAreJudged(t *testing.T) {
 	for _, c := range []struct{ body, kind, says string }{
 		{"return torch.add(x, 1.5e-3)", "", ""},
 		{"return x[0:2, ..., None, ::2]", "", ""},
+		{"return ~x + -x", "", ""},
 		{"y, z = [x, x], {\"a\": -x}\n  y[0] += z[\"a\"]\n  return y", "", ""},
 		{"return [i * 2 for i in range(3) if True else 2]", "", ""},
 		{"return x if x is not None and 1 not in [2] else x.add(x, alpha=3)", "", ""},
@@ -177,5 +178,29 @@ func TestDepthIsBounded(t *testing.T) {
 		if e, ok := errors.AsType[*limits.Error](err); !ok || e.Axis != limits.Depth {
 			t.Errorf("%.60q: %v", src, err)
 		}
+	}
+}
+
+// Each charge of a code that is refused ends its reading as a limit.
+func TestEachRefusedChargeEndsTheReading(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.py")
+	if err != nil || len(files) != 4 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		corpustest.EachCharge(t, func() error {
+			b := limits.Policy{}.Budget(t.Context())
+			defer b.Close()
+			c := torchcode.New(b)
+			if err := c.Read("code/__torch__.py", "__torch__", string(src)); err != nil {
+				return err
+			}
+			_, _, err := c.Problems()
+			return err
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
@@ -53,6 +54,7 @@ func TestASmallStreamOfBzip2NeedsLittleMemory(t *testing.T) {
 }
 
 func TestSmallStreamsOfBzip2ReadAsByTheirOwnHeader(t *testing.T) {
+	ledger.Charges(t)
 	text, _, err := bunzip(t, hello+nothing+hello)
 	if text != "hello\nhello\n" || err != nil {
 		t.Errorf("several streams: %q, %v", text, err)

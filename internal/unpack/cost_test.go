@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -22,6 +23,7 @@ func walked(b *limits.Budget, data string) error {
 }
 
 func TestEmptyBlocksCostSteps(t *testing.T) {
+	ledger.Charges(t)
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	data := empties(200_000)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
@@ -13,6 +14,7 @@ import (
 // A reused decoder reads like a new one: after a stream that was read to its end, one that was
 // truncated, one that was corrupt and one that was abandoned. A kept decoder holds no file.
 func TestAReusedDecoderReadsLikeANewOne(t *testing.T) {
+	ledger.Charges(t)
 	content := bytes.Repeat([]byte("what a stream holds, "), 5_000)
 	for _, c := range []struct {
 		name  string

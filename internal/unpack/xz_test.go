@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
@@ -61,6 +62,7 @@ func inflated(t *testing.T, p limits.Policy, data []byte) ([]byte, error) {
 // Files written by liblzma inflate to its input: each check, the least and the
 // largest preset, contexts of all kinds, several streams, padding.
 func TestStreamsOfLiblzma(t *testing.T) {
+	ledger.Charges(t)
 	seen := 0
 	for _, s := range corpus.Valid("wrap") {
 		if !strings.HasSuffix(s.Name, ".xz") && !strings.HasSuffix(s.Name, ".lzma") {
