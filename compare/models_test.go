@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/anamnesis-go/anamnesis/compare"
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -105,6 +106,7 @@ var (
 )
 
 func TestModelsAreCompared(t *testing.T) {
+	ledger.Charges(t)
 	quietNaN := []byte{0, 0, 0xC0, 0x7F}
 	otherNaN := []byte{1, 0, 0xC0, 0xFF}
 	one := func(t tensor.DType, data []byte, shape ...int64) tensor.Model {
@@ -175,6 +177,7 @@ func TestModelsAreCompared(t *testing.T) {
 }
 
 func TestLayoutsDoNotMatter(t *testing.T) {
+	ledger.Charges(t)
 	rows := model(of("w", tensor.I64, i64(1, 2, 3, 4, 5, 6), 2, 3))
 	columns := of("w", tensor.I64, i64(9, 1, 4, 2, 5, 3, 6), 2, 3)
 	columns.Strides, columns.Offset = []int64{1, 2}, 1
@@ -218,6 +221,7 @@ func TestLargeTensorsAreReadInPieces(t *testing.T) {
 
 // A quantized weight is compared by what it decodes to.
 func TestQuantizedWeightsAreDecodedForTheirValues(t *testing.T) {
+	ledger.Charges(t)
 	numbers := make([]float32, 3*64)
 	for i := range numbers {
 		numbers[i] = float32(i%31) - 15

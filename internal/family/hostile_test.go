@@ -19,6 +19,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -127,6 +128,7 @@ func (d *draft) text(name string) string {
 // For any configuration, each row computes keys and shapes or refuses it, within the account: for
 // some members of all rows, and for each member that the row's own file asks for.
 func TestHostileConfigurations(t *testing.T) {
+	ledger.Charges(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	all, of := membersRead(t)
 	asked, kept := 0, 0
@@ -293,6 +295,7 @@ func TestTokensBeyondTheVocabulary(t *testing.T) {
 // For any keys of a GGUF file, each row writes a configuration that it can read again, or refuses
 // them.
 func TestHostileKeys(t *testing.T) {
+	ledger.Charges(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	values := []any{uint32(0), uint32(1), uint32(2), uint32(4), uint32(64), uint32(1 << 31), int32(-1), uint64(1 << 63), float32(1e-5), float64(-1e308), math.NaN(), "yarn", "linear", "none", "\xff", true, false, hostileArray{1}, hostileArray{2}, hostileArray{1 << 60}, shortList{0, 2}, shortList{2, 4}, shortList{-1, 1 << 40}, shortList{1, 1}, nil}
 	kept, asked := 0, 0

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/internal/jsontree"
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -54,6 +55,7 @@ func tekkenOf(version string) fstest.MapFS {
 // The output of _set_vocab_mistral of llama.cpp's converter, which crosscheck/tokens.py compares
 // byte for byte. This test checks that tokenizer_config.json is ignored.
 func TestTekkenVocabulary(t *testing.T) {
+	ledger.Charges(t)
 	got, err := vocabularyOf(t, llamaVocab, Options{}, 263, tekkenOf("v7"))
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +98,7 @@ func TestTekkenVocabulary(t *testing.T) {
 
 // The output of DeepseekV2Model.set_vocab of llama.cpp's converter for Kimi's folders.
 func TestKimiVocabulary(t *testing.T) {
+	ledger.Charges(t)
 	files := fstest.MapFS{"tiktoken.model": {Data: []byte("YQ== 0\nYg== 1\nYWI= 2\n")}, "tokenizer_config.json": {Data: []byte(
 		`{"added_tokens_decoder": {"1": {"content": "no"}, "4": {"content": "[EOS]"}}, "eos_token": "[EOS]", "add_bos_token": false, "chat_template": "x"}`)}}
 	got, err := vocabularyOf(t, deepseekVocab, Options{Pre: "kimi-k2"}, 6, files)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -30,6 +31,7 @@ func filesOf(list ...string) fstest.MapFS {
 // Vocabularies that llama.cpp would read otherwise, or not at all, are refused, and beside each the
 // nearest that is not.
 func TestVocabulariesThatAreRefused(t *testing.T) {
+	ledger.Charges(t)
 	bpe := func(vocab, added, decoder string) string {
 		return `{"added_tokens": [` + added + `], "decoder": ` + decoder + `, "model": {"type": "BPE", "vocab": {` + vocab + `}, "merges": []}}`
 	}

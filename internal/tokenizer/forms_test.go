@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -12,6 +13,7 @@ import (
 // What tokenizers 0.23.3 gives, for the rules that the tables do not show: marks in the
 // order of their classes, what keeps a mark from its letter, syllables of Hangul.
 func TestForms(t *testing.T) {
+	ledger.Charges(t)
 	for _, c := range []struct{ form, text, want string }{
 		{"NFC", "e\u0301", "é"},
 		{"NFC", "a\u0323\u0302", "\u1ead"},

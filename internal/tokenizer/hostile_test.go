@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -12,6 +13,7 @@ import (
 // A hostile tokenizer.json ends with its class, within the account, before a text is
 // encoded or while it is.
 func TestHostileFiles(t *testing.T) {
+	ledger.Charges(t)
 	many := func(n int, one string) string { return strings.TrimSuffix(strings.Repeat(one+",", n), ",") }
 	deep := func(n int, name, list string) string {
 		return strings.Repeat(`{"type": "Sequence", "`+list+`": [`, n) + fmt.Sprintf(`{"type": %q}`, name) + strings.Repeat("]}", n)
@@ -54,6 +56,7 @@ func TestHostileFiles(t *testing.T) {
 // Normalizers that double a text sixty-four times are refused as soon as it is longer than
 // any vocabulary makes it, not at the end of the account.
 func TestNormalizersThatDouble(t *testing.T) {
+	ledger.Charges(t)
 	for name, step := range map[string]string{
 		"a string":      `{"type": "Replace", "pattern": {"String": "n"}, "content": "nn"}`,
 		"an expression": `{"type": "Replace", "pattern": {"Regex": "n"}, "content": "nn"}`,

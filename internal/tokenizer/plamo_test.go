@@ -4,12 +4,14 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
 // A line is a token, its score and its type; any other line is refused where it lies.
 func TestLinesOfPlamo(t *testing.T) {
+	ledger.Charges(t)
 	const first = `["<|plamo:unk|>", 0.0, "UNKNOWN", 0]` + "\n\n"
 	for name, c := range map[string]struct {
 		body string

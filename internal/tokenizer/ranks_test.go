@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -24,6 +25,7 @@ func ranked(tokens ...string) string {
 // Merges as QwenModel.bpe of llama.cpp's converter finds them: a token of which another
 // pair comes first has none.
 func TestMergesOfRanks(t *testing.T) {
+	ledger.Charges(t)
 	b := account(t, limits.Policy{})
 	r, err := ParseTiktoken(b, TiktokenName, ranked("a", "b", " ", "ab", "b ", "ab ", "aab", "\xff", "a\xff"))
 	if err != nil {
@@ -46,6 +48,7 @@ func TestMergesOfRanks(t *testing.T) {
 }
 
 func TestHostileRanks(t *testing.T) {
+	ledger.Charges(t)
 	long := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("a", maxToken)))
 	for name, c := range map[string]struct {
 		body  string
@@ -112,6 +115,7 @@ func tekkenFile(config, vocab, more string) string {
 }
 
 func TestTekken(t *testing.T) {
+	ledger.Charges(t)
 	b := account(t, limits.Policy{})
 	const of24 = `"version": "v3", "default_vocab_size": 283, "default_num_special_tokens": 24`
 	k, err := ParseTekken(b, TekkenName, tekkenFile(of24, bytesAnd("ab", "abab", "aba", "beyond"), `, "image": {"x": [1]}`))
@@ -138,6 +142,7 @@ func TestTekken(t *testing.T) {
 }
 
 func TestHostileTekken(t *testing.T) {
+	ledger.Charges(t)
 	const fine = `"version": "v3", "default_vocab_size": 281, "default_num_special_tokens": 24`
 	for name, c := range map[string]struct {
 		file  string

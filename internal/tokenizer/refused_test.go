@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -17,6 +18,7 @@ const (
 // Each part of a tokenizer.json that the library has and this package does not, or that no
 // tokenizer can have, is refused, and the same file with a part that both have is not.
 func TestPartsOfATokenizerThatAreRefused(t *testing.T) {
+	ledger.Charges(t)
 	deep := func(list string) string {
 		return strings.Repeat(`{"type": "Sequence", "`+list+`": [`, 40) + strings.Repeat("]}", 40)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
@@ -17,6 +18,7 @@ func message(tag byte, parts ...string) string {
 // The encodings are written by hand, as the specification says. sentencepiece reads them with
 // protobuf's parser for C++, which refuses the same tags and lengths as upb.
 func TestFieldsOfSentencePieceModels(t *testing.T) {
+	ledger.Charges(t)
 	const float = "\x15\x00\x00\x80\xbf"
 	piece := message(0x0a, message(0x0a, "a"), float, "\x18\x01")
 	for name, c := range map[string]struct {
@@ -69,6 +71,7 @@ func TestFieldsOfSentencePieceModels(t *testing.T) {
 // Members about training and texts are read as they are written, and have the defaults of
 // sentencepiece_model.proto where the model has none.
 func TestMembersOfSentencePieceModels(t *testing.T) {
+	ledger.Charges(t)
 	piece := message(0x0a, message(0x0a, "a"), "\x15\x00\x00\x80\xbf", "\x18\x04")
 	b := account(t, limits.Policy{})
 	m, err := ParseSPM(b, piece)
