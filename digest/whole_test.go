@@ -17,7 +17,6 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/corpus"
 	"github.com/anamnesis-go/anamnesis/digest"
-	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -96,7 +95,6 @@ func TestTensorsAreHashedWithTheirFile(t *testing.T) {
 
 // A large one: its tensors begin, end and go on in every piece.
 func TestTensorsThatAreLongerThanAPiece(t *testing.T) {
-	ledger.Charges(t)
 	src, header, off := rand.New(rand.NewPCG(1, 2)), map[string]any{}, 0
 	var body []byte
 	for i := range 400 {

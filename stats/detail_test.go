@@ -10,7 +10,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/anamnesis-go/anamnesis/internal/ledger"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -109,7 +108,6 @@ func sameDetail(t *testing.T, d *stats.Detail, values []float64, rows, cols int,
 }
 
 func TestAWholeTensorInDetail(t *testing.T) {
-	ledger.Charges(t)
 	for _, size := range [][2]int{{1, 1}, {1, 5000}, {5000, 1}, {3, 7}, {300, 1000}, {64, 96}, {65, 97}} {
 		rows, cols := size[0], size[1]
 		var body []byte
@@ -137,7 +135,6 @@ func TestAWholeTensorInDetail(t *testing.T) {
 // A sample has whole rows at equal distances, at least one for each row of the grid; what was
 // not read is no number.
 func TestASampleHasRowsOfTheWholeTensor(t *testing.T) {
-	ledger.Charges(t)
 	const rows, cols = 5000, 1024
 	body := make([]byte, rows*cols)
 	values := make([]float64, rows*cols)
@@ -211,7 +208,6 @@ func TestASampleOfWhatCannotBeReachedDirectly(t *testing.T) {
 
 // A quantized weight is shown as it decodes, with the tensors that hold it.
 func TestAWeightInDetail(t *testing.T) {
-	ledger.Charges(t)
 	b := limits.Policy{}.Budget(t.Context())
 	defer b.Close()
 	m, err := parser.Open(b, "../testdata/demo/llama-fp8")
