@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/journal"
 	"github.com/anamnesis-go/anamnesis/internal/stamp"
@@ -27,13 +28,31 @@ func otherJob(d *journal.Differs) error {
 			text += "; the " + layoutFact + " is another"
 			continue
 		}
-		text += fmt.Sprintf("; %s is %s, and was %s", wire.Quote(d.Now[i].Name), factText(d.Now[i].Value), factText(d.Was[i].Value))
+		now, was := factTexts(d.Now[i].Value, d.Was[i].Value)
+		text += fmt.Sprintf("; %s is %s, and was %s", wire.Quote(d.Now[i].Name), now, was)
 	}
 	return wire.ErrUsage.Errorf("the unfinished output there belongs to another job%s: repeat that job to resume it, or leave out %s to remove it", text, wire.OptionResume)
 }
 
 // layoutFact names the digest of what the plan will do.
 const layoutFact = "layout of the output"
+
+// factTexts returns two values as the error quotes them. Where quotes end before the values differ, such
+// as two times of one file, those are from the statement on that differs.
+func factTexts(now, was string) (string, string) {
+	if factText(now) != factText(was) {
+		return factText(now), factText(was)
+	}
+	same := 0
+	for same < min(len(now), len(was)) && now[same] == was[same] {
+		same++
+	}
+	from := same
+	if at := strings.LastIndex(now[:same], ", "); at >= 0 {
+		from = at + len(", ")
+	}
+	return factText(now[from:]), factText(was[from:])
+}
 
 func factText(value string) string {
 	if value == "" {

@@ -11,6 +11,8 @@
     neox     GPT-NeoX whose configuration has num_key_value_heads, which its class ignores
     zero3    an optimizer's shard of DeepSpeed ZeRO-3: not written as a model
     conv1d   GPT-2's modules under each type that has them, inside another model, and chosen by name: the same numbers
+    square   stacked experts of as many rows as columns, adapted by target_parameters: every bit as PEFT merges them
+    pair     adapters of the output layer of a vision-encoder-decoder, whose decoder ties it or not: as PEFT merges them
     mtp      GLM 4.5 that transformers saved without its layer of further tokens, to GGUF without a tokenizer: not refused for that layer
 """
 import json
@@ -20,6 +22,7 @@ import sys
 import tempfile
 
 import loads  # its path too
+import peft
 import reload as small
 import safetensors.torch
 import torch
@@ -153,7 +156,57 @@ def conv1d(root):
                 yield what, lost or lost2 or (f"other numbers in {far[:3]}" if far else "")
 
 
-ALL = {f.__name__: f for f in (groups, rows, drops, mlx, index, neox, zero3, mtp, conv1d)}
+def whole(model, seed, part=""):
+    """Gives parameters small whole numbers, whose sums are the same in any order."""
+    g = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            if part in name:
+                p.copy_(torch.randint(-3, 4, p.shape, generator=g).to(p.dtype))
+    return model
+
+
+def as_peft(cls, root, **config):
+    """What is wrong with amn's merge of an adapter of root/plain, held against PEFT's."""
+    base = lambda: cls.from_pretrained(root / "plain", dtype=torch.float32, device_map="cpu")  # noqa: E731
+    part = "modules_to_save" if "modules_to_save" in config else "lora_"
+    whole(peft.get_peft_model(base(), peft.LoraConfig(r=2, lora_alpha=4, **config)), 2, part).save_pretrained(root / "adapter")
+    want = peft.PeftModel.from_pretrained(base(), root / "adapter").merge_and_unload().state_dict()
+    done = amn("merge-lora", "--json", "-f", "-o", root / "out", root / "plain", root / "adapter")
+    if done.returncode:
+        return done.stdout[:200]
+    model, info = cls.from_pretrained(root / "out", dtype=torch.float32, device_map="cpu", output_loading_info=True)
+    if lost := {k: sorted(map(str, v))[:3] for k, v in info.items() if v}:
+        return f"loads with {lost}"
+    got, was = model.state_dict(), base().state_dict()
+    far = [k for k in want if k not in got or not torch.equal(want[k], got[k])]
+    if not far and all(torch.equal(want[k], was[k]) for k in was):
+        return "the adapter changes nothing"
+    return f"other numbers in {far[:3]}" if far or set(got) != set(want) else ""
+
+
+def square(root):
+    small.VARIANTS = (small.LAYERS | small.TOKENS | small.WIDTHS | small.HEADS | small.HEAD,)
+    for kind, more, parameters in (("nemotron_h", {}, ["experts.up_proj", "experts.down_proj"]), ("nemotron_h", {}, ["experts.up_proj"]), ("gpt_oss", {"intermediate_size": 64}, ["experts.down_proj"]),
+                                   ("gpt_oss", {"intermediate_size": 64, "num_local_experts": 1, "num_experts_per_tok": 1}, ["experts.down_proj"])):
+        at, cls = root / f"{kind}-{len(more)}-{len(parameters)}", small.class_of(kind)
+        small.SMALL[kind] = more
+        whole(small.built(kind, cls, at / "plain", torch.float32), 1).save_pretrained(at / "plain")
+        yield f"{kind} {more}, {parameters}", as_peft(cls, at, target_modules=[], target_parameters=parameters)
+
+
+def pair(root):
+    for tied in (True, False):
+        gpt2 = T.GPT2Config(n_embd=32, n_layer=1, n_head=2, vocab_size=64, n_positions=32, is_decoder=True, add_cross_attention=True, tie_word_embeddings=tied)
+        vit = T.ViTConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64, image_size=16, patch_size=8)
+        for config in ({"target_modules": ["decoder.lm_head"]}, {"target_modules": ["c_fc"], "modules_to_save": ["decoder.lm_head"], "fan_in_fan_out": True}):
+            at = root / f"{tied}-{len(config)}"
+            model = whole(T.VisionEncoderDecoderModel(T.VisionEncoderDecoderConfig.from_encoder_decoder_configs(vit, gpt2)), 1)
+            model.save_pretrained(at / "plain")
+            yield f"{'tied' if tied else 'not tied'}, {config}", as_peft(type(model), at, **config)
+
+
+ALL = {f.__name__: f for f in (groups, rows, drops, mlx, index, neox, zero3, square, pair, mtp, conv1d)}
 
 
 def main():
