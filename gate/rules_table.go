@@ -152,6 +152,7 @@ var found = [...]row{
 	{"onnx.external-path", danger, "The data of a tensor is at a path that leads out of the model's folder, at least on some systems.", doNotLoad},
 	{"onnx.loop", warning, "A loop runs as long as the data say.", "Run it with a limit of time, or ask for a model without loops."},
 	{"onnx.python", danger, "An operator runs Python code.", doNotLoad},
+	{"onnx.size", danger, "The size of a tensor is computed from constants in a way that is not followed here.", "Ask for the model with its constants folded, as exporters write it."},
 	{"pickle.nested", warning, "Bytes in a pickle are a file that another loader would open.", "Do not give these bytes to a loader. Scan them separately."},
 	{"pickle.py2-bytes", warning, "A str of Python 2 is not UTF-8: loaders ask for an encoding.", writeAgain},
 	{"pth.alignment", note, "Storages are not aligned: another program wrote or packed the archive.", writeAgain},

@@ -70,6 +70,7 @@ var whyFound = []struct{ prefix, why string }{
 	{"onnx.index", "The runtime opens the file that the model names."},
 	{"onnx.", "The runtime runs the code when the model is loaded, with the rights of the program."},
 	{"onnx.loop", "The runtime has no limit of time: a loop that does not end holds the program that runs the model."},
+	{"onnx.size", "The runtime makes the tensor when it loads the model, of whatever size that is."},
 	{"tflite.loop", "The runtime has no limit of time: a loop that does not end holds the program that runs the model."},
 	{"tflite.", "The host runs its own code under the name, with what the model says as its options."},
 	{"pickle.", "Another program, or another version of Python, reads it differently."},

@@ -27,7 +27,7 @@ var (
 		"npy.bf16-void", "npy.f8-e5m2", "npy.long-header", "npy.native-order", "npy.python2", "npy.type-lost",
 		"npy.type-unknown",
 		"npz.case", "npz.comment", "npz.member",
-		"onnx.compiled", "onnx.domain", "onnx.expression", "onnx.external-path", "onnx.loop", "onnx.python",
+		"onnx.compiled", "onnx.domain", "onnx.expression", "onnx.external-path", "onnx.loop", "onnx.python", "onnx.size",
 		"pickle.nested", "pickle.py2-bytes",
 		"pth.alignment", "pth.extra-member", "pth.index-extra", "pth.index-size", "pth.name-collision", "pth.not-understood",
 		"pth.script-class", "pth.script-member", "pth.script-operator", "pth.script-runs", "pth.script-setstate", "pth.script-syntax",

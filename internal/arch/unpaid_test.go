@@ -24,8 +24,15 @@ var unpaid = map[string][]string{
 		parser: row.others`),
 	"the numbers of small constants of ONNX, at most 16 of each of 16 inputs": rows(`
 		parser: values
-		parser: values[1:]
-		parser: out`),
+		parser: max(len(x), len(y))`),
+	"inputs, outputs and attributes of an operator or a function of ONNX, of which 16 are kept": rows(`
+		parser: given
+		parser: given[1:]
+		parser: inputs
+		parser: p.inputs
+		parser: s.inputs
+		parser: o.sizes
+		parser: s.sizes`),
 	"blocks of an array of HDF5, at most 62 sizes of them": rows(`
 		parser: a.groups`),
 	"the lines, names and patterns of a class set, which is a part of this program, and of the fields of a tree's node": rows(`

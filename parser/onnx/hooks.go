@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,13 +32,18 @@ func (g *graphProto) Message(_ uint64, of pb.Hook) error {
 		if of.name == "" {
 			return wire.At(Format, "GraphProto", of.e.at, wire.ErrMissing.WithRule("onnx.name-missing").Errorf("an initializer without a name"))
 		}
-		if err := g.d.constant(of.name, of.small, of.e.at); err != nil {
+		if err := g.d.constant(of.name, of.folded(), of.e.at); err != nil {
 			return err
 		}
 		return g.d.add(&of.e, &g.scope, of.name)
+	case *dimsProto:
+		return g.d.static(of)
 	case *sparseProto:
 		if of.name == "" {
 			return wire.At(Format, "GraphProto", of.e.at, wire.ErrMissing.WithRule("onnx.name-missing").Errorf("an initializer without a name"))
+		}
+		if err := g.d.constant(of.name, shaped(of.dims), of.e.at); err != nil {
+			return err
 		}
 		return g.d.add(&of.e, &g.scope, of.name)
 	}
@@ -77,12 +83,13 @@ type attributeProto struct {
 	numbers int
 	other   bool // it has something else than numbers
 
-	value []float64 // of a small constant
+	value  []float64 // of a small constant
+	folded *folded   // of a tensor, or of a list of numbers
 }
 
 // attributeNumber is the field of an attribute that is one whole number, attributeType that
 // of its type.
-const attributeNumber, attributeNumbers, attributeType = 3, 8, 20
+const attributeNumber, attributeNumbers, attributeType, attributeFloats = 3, 8, 20, 7
 
 func (a *attributeProto) Number(f, v uint64) error {
 	switch f {
@@ -93,6 +100,11 @@ func (a *attributeProto) Number(f, v uint64) error {
 		a.other = true
 		if len(a.value) < maxSmall {
 			a.value = append(a.value, float64(int64(v)))
+		}
+	case attributeFloats:
+		a.other = true
+		if len(a.value) < maxSmall {
+			a.value = append(a.value, float64(math.Float32frombits(uint32(v))))
 		}
 	case attributeType:
 	default:
@@ -113,8 +125,11 @@ func (a *attributeProto) Text(f uint64, s string) error {
 	return nil
 }
 
-func (a *attributeProto) Bytes(uint64, wire.Cursor) error {
+func (a *attributeProto) Bytes(f uint64, at wire.Cursor) error {
 	a.other = true
+	if f == attributeFloats {
+		return a.floats(at)
+	}
 	return nil
 }
 
@@ -132,7 +147,7 @@ func (a *attributeProto) Message(f uint64, of pb.Hook) error {
 	case *graphProto:
 		return a.d.below(of.scope, &a.scope, label)
 	case *tensorProto:
-		a.value = of.small
+		a.value, a.folded = of.small, of.folded()
 		return a.d.add(&of.e, &a.scope, label)
 	case *sparseProto:
 		return a.d.add(&of.e, &a.scope, label)
@@ -145,15 +160,18 @@ type nodeProto struct {
 	pb.Ignore
 
 	d           *decoder
-	output      string // the first
-	outputs     int
+	outputs     []string
 	typ, domain string
 	overload    string
 	scope       int32
 	inputs      []string
 	attributes  []attributeValue
-	value       []float64 // of a small constant, or a shape
+	value       *folded              // of a constant
+	sizes       map[string][]float64 // attributes that say the size of the output
 }
+
+// longName is the name of all values whose own is too long to keep.
+const longName = "\x00"
 
 func (o *nodeProto) Text(f uint64, s string) error {
 	switch f {
@@ -162,8 +180,8 @@ func (o *nodeProto) Text(f uint64, s string) error {
 			o.inputs = append(o.inputs, s)
 		}
 	case 2:
-		if o.outputs++; o.outputs == 1 {
-			o.output = s
+		if len(o.outputs) < maxInputs {
+			o.outputs = append(o.outputs, s)
 		}
 	case 4:
 		o.typ = s
@@ -177,8 +195,8 @@ func (o *nodeProto) Text(f uint64, s string) error {
 
 func (o *nodeProto) Bytes(f uint64, at wire.Cursor) error {
 	switch f {
-	case 1:
-		return o.Text(f, "") // of a long name, which no tensor has
+	case 1, 2:
+		return o.Text(f, longName) // which no tensor has
 	case 4, 7:
 		o.domain = "a name of " + strconv.FormatInt(at.Left(), 10) + " bytes"
 	}
@@ -190,9 +208,7 @@ func (o *nodeProto) Message(_ uint64, of pb.Hook) error {
 		if len(o.attributes) < maxInputs {
 			o.attributes = append(o.attributes, attributeValue{a.name, a.number, a.numbers == 1 && !a.other})
 		}
-		if a.name == "shape" || o.value == nil && strings.HasPrefix(a.name, "value") {
-			o.value = a.value
-		}
+		o.says(a)
 		return o.d.below(a.scope, &o.scope, a.name)
 	}
 	return nil
@@ -201,8 +217,8 @@ func (o *nodeProto) Message(_ uint64, of pb.Hook) error {
 // label is what tensors of the operator are called by: its first output, which no other
 // operator of the graph has.
 func (o *nodeProto) label(index int) string {
-	if o.output != "" {
-		return o.output
+	if len(o.outputs) > 0 && o.outputs[0] != "" && o.outputs[0] != longName {
+		return o.outputs[0]
 	}
 	return o.typ + "#" + strconv.Itoa(index)
 }
@@ -272,12 +288,17 @@ type functionProto struct {
 	overload string
 	scope    int32
 	nodes    int
+	inputs   []string
 }
 
 func (p *functionProto) Text(f uint64, s string) error {
 	switch f {
 	case 1:
 		p.name = s
+	case 4:
+		if len(p.inputs) < maxInputs {
+			p.inputs = append(p.inputs, s)
+		}
 	case 10:
 		p.domain = s
 	case 13:
@@ -313,6 +334,9 @@ func (p *functionProto) End(c *wire.Cursor, at int64) error {
 	d := p.d
 	d.scopes[p.scope].values = p.scope > 0
 	if err := d.called(p, at); err != nil {
+		return err
+	}
+	if err := d.formal(p, at); err != nil {
 		return err
 	}
 	if len(d.functions) >= maxOperations {

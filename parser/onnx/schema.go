@@ -1,6 +1,8 @@
 package onnx
 
 import (
+	"maps"
+
 	pb "github.com/anamnesis-go/anamnesis/internal/protobuf"
 )
 
@@ -22,6 +24,11 @@ func newSchema(d *decoder) *pb.Message {
 		"function":   func() pb.Hook { return &functionProto{d: d} },
 		"training":   func() pb.Hook { return &trainingProto{d: d} },
 		"sparse":     func() pb.Hook { return &sparseProto{d: d} },
+		"value":      func() pb.Hook { return &dimsProto{} },
+		"type":       func() pb.Hook { return &dimsProto{} },
+		"tensor":     func() pb.Hook { return &dimsProto{} },
+		"shape":      func() pb.Hook { return &dimsProto{} },
+		"dimension":  func() pb.Hook { return &dimsProto{} },
 	} {
 		heard[name].Make = hook
 	}
@@ -34,12 +41,11 @@ func messages() (model *pb.Message, heard map[string]*pb.Message) {
 	model = named("ModelProto")
 	graph, node, attribute, array := named("GraphProto"), named("NodeProto"), named("AttributeProto"), named("TensorProto")
 	valueInfo, function, training := named("ValueInfoProto"), named("FunctionProto"), named("TrainingInfoProto")
-	sparse, typeMsg, annotation := named("SparseTensorProto"), typeProto(), named("TensorAnnotation")
-	external := &pb.Message{Name: "StringStringEntryProto", Fields: pairs()}
+	sparse, annotation := named("SparseTensorProto"), named("TensorAnnotation")
+	typeMsg, typed := typeProto()
 	entries := pb.Many(&pb.Message{Name: "StringStringEntryProto", Fields: pairs()})
-	properties := &pb.Message{Name: "StringStringEntryProto", Fields: pairs(), MaxText: maxProperty}
-	opset := &pb.Message{Name: "OperatorSetIdProto", Fields: map[uint64]pb.Field{1: pb.Word, 2: pb.Scalar}}
-	segment := &pb.Message{Name: "Segment", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.Scalar}}
+	external, properties := &pb.Message{Name: "StringStringEntryProto", Fields: pairs()}, &pb.Message{Name: "StringStringEntryProto", Fields: pairs(), MaxText: maxProperty}
+	opset, segment := &pb.Message{Name: "OperatorSetIdProto", Fields: map[uint64]pb.Field{1: pb.Word, 2: pb.Scalar}}, &pb.Message{Name: "Segment", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.Scalar}}
 	device := &pb.Message{Name: "DeviceConfigurationProto", Fields: map[uint64]pb.Field{1: pb.Word, 2: pb.Scalar, 3: pb.Words}}
 
 	model.Fields = map[uint64]pb.Field{
@@ -63,15 +69,16 @@ func messages() (model *pb.Message, heard map[string]*pb.Message) {
 	function.Fields = map[uint64]pb.Field{
 		1: pb.Word, 4: pb.Words, 5: pb.Words, 6: pb.Words, 7: pb.Many(node), 8: pb.Word, 9: pb.Many(opset), 10: pb.Word, 11: pb.Many(attribute), 12: pb.Many(valueInfo), 13: pb.Word, 14: entries,
 	}
-	training.Fields = map[uint64]pb.Field{1: pb.One(graph), 2: pb.One(graph), 3: entries, 4: entries}
-	sparse.Fields = map[uint64]pb.Field{1: pb.One(array), 2: pb.One(array), 3: pb.Scalars}
+	training.Fields, sparse.Fields = map[uint64]pb.Field{1: pb.One(graph), 2: pb.One(graph), 3: entries, 4: entries}, map[uint64]pb.Field{1: pb.One(array), 2: pb.One(array), 3: pb.Scalars}
 	annotation.Fields = map[uint64]pb.Field{1: pb.Word, 2: entries}
 
-	return model, map[string]*pb.Message{"array": array, "segment": segment, "external": external, "properties": properties, "opset": opset, "node": node, "attribute": attribute, "graph": graph, "function": function, "training": training, "sparse": sparse}
+	heard = map[string]*pb.Message{"array": array, "segment": segment, "external": external, "properties": properties, "opset": opset, "node": node, "attribute": attribute, "graph": graph, "function": function, "training": training, "sparse": sparse, "value": valueInfo}
+	maps.Copy(heard, typed)
+	return model, heard
 }
 
-// typeProto returns TypeProto, which may hold itself.
-func typeProto() *pb.Message {
+// typeProto returns TypeProto, which may hold itself, and the messages in which it says a shape.
+func typeProto() (*pb.Message, map[string]*pb.Message) {
 	typeMsg := &pb.Message{Name: "TypeProto"}
 	dimension := &pb.Message{Name: "Dimension", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.Word, 3: pb.Word}}
 	shape := &pb.Message{Name: "TensorShapeProto", Fields: map[uint64]pb.Field{1: pb.Many(dimension)}}
@@ -80,7 +87,7 @@ func typeProto() *pb.Message {
 	mapType := &pb.Message{Name: "Map", Fields: map[uint64]pb.Field{1: pb.Scalar, 2: pb.One(typeMsg)}}
 	opaque := &pb.Message{Name: "Opaque", Fields: map[uint64]pb.Field{1: pb.Word, 2: pb.Word}}
 	typeMsg.Fields = map[uint64]pb.Field{1: pb.One(tensorType), 4: pb.One(holds), 5: pb.One(mapType), 6: pb.Word, 7: pb.One(opaque), 8: pb.One(tensorType), 9: pb.One(holds)}
-	return typeMsg
+	return typeMsg, map[string]*pb.Message{"type": typeMsg, "tensor": tensorType, "shape": shape, "dimension": dimension}
 }
 
 // placedProto returns NodeDeviceConfigurationProto.

@@ -18,27 +18,16 @@ const maxSmall = 16
 type sized struct {
 	inputs []int
 	size   func(values [][]float64) float64
+	of     bool // it is of as many elements of its first input
 }
 
-// sizes are the operators that make a tensor of a size that an input says.
-var sizes = map[string]sized{
-	"ConstantOfShape": {[]int{0}, product}, "Expand": {[]int{1}, product}, "Tile": {[]int{1}, product}, "OneHot": {[]int{1}, product},
-	"Upsample": {[]int{1}, product}, "CenterCropPad": {[]int{1}, product}, "MaxUnpool": {[]int{2}, product}, "AffineGrid": {[]int{1}, product}, "DFT": {[]int{1}, product},
-	"HannWindow": {[]int{0}, product}, "HammingWindow": {[]int{0}, product}, "BlackmanWindow": {[]int{0}, product}, "MelWeightMatrix": {[]int{0, 1}, product},
-	"Resize": {[]int{3}, product}, "Pad": {[]int{1}, padded}, "Range": {[]int{0, 1, 2}, between},
+// sizes are the operators that make a tensor of a size that inputs say.
+var sizes = map[string][]sized{
+	"ConstantOfShape": {{[]int{0}, product, false}}, "Expand": {{[]int{1}, product, false}}, "Tile": {{[]int{1}, product, true}}, "OneHot": {{[]int{1}, product, true}},
+	"Upsample": {{[]int{1}, product, true}}, "CenterCropPad": {{[]int{1}, product, false}}, "MaxUnpool": {{[]int{2}, product, false}}, "AffineGrid": {{[]int{1}, product, false}}, "DFT": {{[]int{1}, product, false}},
+	"HannWindow": {{[]int{0}, product, false}}, "HammingWindow": {{[]int{0}, product, false}}, "BlackmanWindow": {{[]int{0}, product, false}}, "MelWeightMatrix": {{[]int{0, 1}, product, false}},
+	"Resize": {{[]int{3}, product, false}, {[]int{2}, product, true}}, "Pad": {{[]int{1}, padded, false}}, "Range": {{[]int{0, 1, 2}, between, false}}, "TopK": {{[]int{1}, product, false}},
 }
-
-// shaped are the operators that make a tensor of the shape of an attribute.
-var shaped = map[string]bool{"RandomNormal": true, "RandomUniform": true}
-
-// computed are the operators that make a small constant of others, of which a size may be made.
-var computed = map[string]func(x, y float64) float64{
-	"Add": func(x, y float64) float64 { return x + y }, "Sub": func(x, y float64) float64 { return x - y }, "Mul": func(x, y float64) float64 { return x * y },
-	"Div": func(x, y float64) float64 { return x / y }, "Pow": math.Pow, "Max": math.Max, "Min": math.Min,
-}
-
-// passed are the operators whose output has the numbers of their first input.
-var passed = map[string]bool{"Identity": true, "Cast": true, "Unsqueeze": true, "Squeeze": true, "Reshape": true, "Neg": true, "Abs": true}
 
 // product is the product of all values; nothing below 0 makes it smaller.
 func product(values [][]float64) float64 {
@@ -79,35 +68,32 @@ func bytesOf(n float64, each int64) int64 {
 
 // A sizing is an operator whose size, or whose value, is computed once all constants are known.
 type sizing struct {
-	typ, output string
-	inputs      []string
-	at          int64
+	typ, domain     string
+	inputs, outputs []string
+	sizes           map[string][]float64
+	at              int64
 }
 
-// sizing keeps an operator that makes a size, and charges one whose attribute is a shape.
+// sizing keeps an operator, whose outputs are constants if its inputs are.
 func (d *decoder) sizing(o *nodeProto, at int64) error {
-	if o.domain != "" && o.domain != "ai.onnx" {
-		return nil
-	}
-	_, is := sizes[o.typ]
-	if _, computes := computed[o.typ]; !is && !computes && !passed[o.typ] && o.typ != "Concat" && o.typ != "Loop" {
-		switch {
-		case o.typ == "Constant":
-			return d.constant(o.output, o.value, at)
-		case shaped[o.typ]:
-			return d.fold(o.typ, product([][]float64{o.value}), at)
+	if o.typ == "Constant" {
+		if len(o.outputs) == 0 || o.value == nil {
+			return nil
 		}
-		return nil
+		return d.constant(o.outputs[0], o.value, at)
 	}
-	s := sizing{typ: strings.Clone(o.typ), output: strings.Clone(o.output), at: at}
-	cost := int64(sizingCost + len(s.typ) + len(s.output))
-	for _, name := range o.inputs {
-		cost += int64(16 + len(name))
+	cost := int64(sizingCost + len(o.typ) + len(o.domain))
+	for _, names := range [...][]string{o.inputs, o.outputs} {
+		for _, name := range names {
+			cost += int64(16 + len(name))
+		}
+	}
+	for name, values := range o.sizes {
+		cost += int64(96 + len(name) + 8*len(values))
 	}
 	err := d.b.Hold(cost)
 	if err == nil {
-		s.inputs = slices.Clone(o.inputs)
-		d.sized, err = limits.Append(d.b, d.sized, s)
+		d.sized, err = limits.Append(d.b, d.sized, sizing{strings.Clone(o.typ), strings.Clone(o.domain), slices.Clone(o.inputs), slices.Clone(o.outputs), o.sizes, at})
 	}
 	return wire.At(Format, "operator "+o.typ, at, err)
 }
@@ -124,6 +110,9 @@ const foldGrace = 1 << 30
 // fold counts the elements of a tensor that a runtime makes when it loads the model. Above foldGrace, they
 // count as decoded tensors do.
 func (d *decoder) fold(typ string, elements float64, at int64) error {
+	if d.dry {
+		return nil
+	}
 	n := bytesOf(elements, elementCost)
 	before := d.folded
 	if d.folded = wire.AddCap(before, n); d.folded <= foldGrace {
@@ -135,100 +124,163 @@ func (d *decoder) fold(typ string, elements float64, at int64) error {
 	return wire.At(Format, "operator "+typ, at, d.b.Expand(n))
 }
 
-// constant keeps the numbers of a small constant. Where two graphs have one of a name, it is the one
+// constant keeps what is known of a constant. Where two graphs have one of a name, it is the one
 // that makes the larger tensor.
-func (d *decoder) constant(name string, values []float64, at int64) error {
-	if name == "" || len(values) == 0 {
+func (d *decoder) constant(name string, c *folded, at int64) error {
+	if name == "" {
 		return nil
 	}
-	if before, has := d.constants[name]; has {
-		if product([][]float64{values}) > product([][]float64{before}) {
-			d.constants[name] = values
-		}
+	before, has := d.constants[name]
+	if has && !c.beyond(before) {
 		return nil
 	}
-	if err := d.b.Hold(int64(64 + len(name) + 8*len(values))); err != nil {
+	cost := int64(8*len(c.values) + 8*len(c.shape))
+	if !has {
+		cost += int64(constantCost + len(name))
+		name = strings.Clone(name)
+	}
+	if err := d.b.Hold(cost); err != nil {
 		return wire.At(Format, "constant "+wire.Quote(name), at, err)
 	}
-	d.constants[strings.Clone(name)] = values
+	d.constants[name] = c
 	return nil
 }
+
+// constantCost is the size of a constant in memory, without name, numbers and shape.
+const constantCost = 160
 
 // charge charges what operators make of constants, in the order of the file, which is one in which
 // they run.
 func (d *decoder) charge() error {
+	if d.dry = len(d.formals) > 0; d.dry {
+		for range functionRounds {
+			if err := d.round(); err != nil {
+				return err
+			}
+		}
+		d.dry = false
+	}
+	return d.round()
+}
+
+// functionRounds is how deep functions are given the constants of the functions that call them, if they
+// come before these in the file.
+const functionRounds = 3
+
+// round goes through all operators.
+func (d *decoder) round() error {
 	for i := range d.sized {
 		s := &d.sized[i]
-		if err := d.steps.Step(); err != nil {
+		if err := d.steps.Take(1 + int64(len(s.inputs))); err != nil {
 			return wire.At(Format, "operator "+s.typ, s.at, err)
 		}
-		values := make([][]float64, 0, maxInputs)
-		row, makes := sizes[s.typ]
-		if makes {
-			values = d.known(s, row.inputs, values)
-		} else if s.typ != "Loop" {
-			values = d.known(s, nil, values)
+		if s.typ == "Loop" && !d.dry {
+			if err := d.loop(s); err != nil {
+				return err
+			}
 		}
-		var err error
-		switch {
-		case s.typ == "Loop":
-			err = d.loop(s)
-		case len(values) == 0:
-		case makes:
-			err = d.fold(s.typ, row.size(values), s.at)
-		default:
-			err = d.constant(s.output, compute(s.typ, values), s.at)
-		}
-		if err != nil {
+		if err := d.made(s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// known returns the numbers of inputs, of all if none are named; nothing unless all are known. The
-// inputs that a passing operator has besides do not count.
-func (d *decoder) known(s *sizing, inputs []int, values [][]float64) [][]float64 {
-	names := s.inputs
-	if passed[s.typ] && len(names) > 1 {
-		names = names[:1]
-	}
-	for k, name := range names {
-		if inputs != nil && !slices.Contains(inputs, k) {
-			continue
+// made charges what an operator makes: as many elements as its inputs and attributes say, if these are
+// constants, and what a runtime computes of constants alone.
+func (d *decoder) made(s *sizing) error {
+	inputs := make([]*folded, 0, maxInputs)
+	constant := len(s.inputs) > 0
+	for _, name := range s.inputs {
+		c := d.constants[name]
+		if dims, is := d.statics[name]; is && c == nil && (s.typ == "Shape" || s.typ == "Size") {
+			c = shaped(dims)
 		}
-		v, has := d.constants[name]
-		if !has {
-			return nil
+		constant = constant && (c != nil || name == "")
+		inputs = append(inputs, c)
+	}
+	for k, name := range d.formals[opName{s.domain, s.typ}] {
+		if k < len(inputs) && inputs[k] != nil {
+			if err := d.constant(name, inputs[k], s.at); err != nil {
+				return err
+			}
 		}
-		values = append(values, v)
 	}
-	if inputs != nil && len(values) < len(inputs) {
-		return nil
+	n, err := d.saidBy(s, inputs)
+	if err != nil {
+		return err
 	}
-	return values
+	if constant {
+		return d.constantsOf(s, inputs, n)
+	}
+	return d.fold(s.typ, n, s.at)
 }
 
-// compute returns the numbers that an operator makes of small constants.
-func compute(typ string, values [][]float64) []float64 {
-	if typ == "Concat" {
-		out := slices.Concat(values...)
-		return out[:min(len(out), maxSmall)]
-	}
-	out := slices.Clone(values[0])
-	f, is := computed[typ]
-	for _, v := range values[1:] {
-		if !is {
-			break
+// constantsOf notes the outputs of an operator whose inputs are constants.
+func (d *decoder) constantsOf(s *sizing, inputs []*folded, n float64) error {
+	for k, name := range s.outputs {
+		c := s.compute(inputs, k)
+		if n > c.count {
+			c.count, c.shape = n, nil
 		}
-		if len(v) > len(out) {
-			out, v = slices.Clone(v), out
+		if err := d.fold(s.typ, c.count, s.at); err != nil {
+			return err
 		}
-		for i := range out {
-			out[i] = f(out[i], v[i%len(v)])
+		if err := d.constant(name, c, s.at); err != nil {
+			return err
 		}
 	}
-	return out
+	return nil
+}
+
+// saidBy returns how many elements inputs or attributes say that an operator makes, 0 where they say
+// nothing or are no constants.
+func (d *decoder) saidBy(s *sizing, inputs []*folded) (n float64, err error) {
+	for name, values := range s.sizes {
+		if name == "start" || name == "end" || name == "value" {
+			continue
+		}
+		switch size := [][]float64{values}; name {
+		case "pads":
+			n = max(n, padded(size))
+		default:
+			n = max(n, product(size))
+		}
+	}
+	for _, row := range sizes[s.typ] {
+		values := make([][]float64, 0, maxInputs)
+		for _, k := range row.inputs {
+			if k >= len(inputs) || inputs[k] == nil {
+				break
+			}
+			c := inputs[k]
+			if c.values == nil && c.count > 0 || c.loose && s.typ == "Range" {
+				return 0, d.unknownSize(s)
+			}
+			values = append(values, c.values)
+		}
+		if len(values) < len(row.inputs) {
+			continue
+		}
+		size := row.size(values)
+		if row.of && inputs[0] != nil {
+			size *= inputs[0].count
+		}
+		n = max(n, size)
+	}
+	return n, nil
+}
+
+// unknownSize reports a size that a runtime computes of constants when it loads the model, by an
+// operator that is not computed here.
+func (d *decoder) unknownSize(s *sizing) error {
+	if d.unsized || d.dry { // one finding for a model
+		return nil
+	}
+	d.unsized = true
+	typ := wire.Quote(s.typ)
+	return d.out.Found.Add(d.b, Format, tensor.Finding{Code: "onnx.size", Severity: tensor.Danger, Where: "operator " + typ, Off: s.at,
+		Text: "the operator " + typ + " makes a tensor whose size is computed from constants by operators of which the result is not known here"})
 }
 
 // maxTrips bounds the trips of a loop that is taken to end.
@@ -237,7 +289,7 @@ const maxTrips = 1 << 20
 // loop notes a loop unless a constant says how often it runs.
 func (d *decoder) loop(s *sizing) error {
 	if len(s.inputs) > 0 {
-		if v, has := d.constants[s.inputs[0]]; has && len(v) == 1 && v[0] <= maxTrips {
+		if c, has := d.constants[s.inputs[0]]; has && len(c.values) == 1 && c.values[0] <= maxTrips {
 			return nil
 		}
 	}

@@ -239,11 +239,26 @@ func (a *tensorProto) End(c *wire.Cursor, at int64) error {
 	return c.FailAt(where, at, a.readSmall(n))
 }
 
+// small are the types of numbers that are kept of a small constant.
+var small = map[tensor.DType]func([]byte) float64{
+	tensor.F32:  func(p []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(p))) },
+	tensor.F64:  func(p []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(p)) },
+	tensor.I32:  func(p []byte) float64 { return float64(int32(binary.LittleEndian.Uint32(p))) },
+	tensor.I64:  func(p []byte) float64 { return float64(int64(binary.LittleEndian.Uint64(p))) },
+	tensor.U32:  func(p []byte) float64 { return float64(binary.LittleEndian.Uint32(p)) },
+	tensor.U64:  func(p []byte) float64 { return float64(binary.LittleEndian.Uint64(p)) },
+	tensor.U8:   func(p []byte) float64 { return float64(p[0]) },
+	tensor.I8:   func(p []byte) float64 { return float64(int8(p[0])) },
+	tensor.Bool: func(p []byte) float64 { return float64(p[0]) },
+	tensor.I16:  func(p []byte) float64 { return float64(int16(binary.LittleEndian.Uint16(p))) },
+	tensor.U16:  func(p []byte) float64 { return float64(binary.LittleEndian.Uint16(p)) },
+}
+
 // readSmall reads the numbers of a small constant; others have none.
 func (a *tensorProto) readSmall(n int64) error {
 	t := &types[a.typ]
-	float := t.dtype == tensor.F32 || t.dtype == tensor.F64
-	if n > maxSmall || !float && t.dtype != tensor.I32 && t.dtype != tensor.I64 {
+	read := small[t.dtype]
+	if n > maxSmall || read == nil || t.bits < 8 {
 		a.small = nil
 		return nil
 	}
@@ -261,16 +276,7 @@ func (a *tensorProto) readSmall(n int64) error {
 		return err
 	}
 	for i := range a.small {
-		switch e := p[i*int(width):]; t.dtype {
-		case tensor.F32:
-			a.small[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(e)))
-		case tensor.F64:
-			a.small[i] = math.Float64frombits(binary.LittleEndian.Uint64(e))
-		case tensor.I32:
-			a.small[i] = float64(int32(binary.LittleEndian.Uint32(e)))
-		default:
-			a.small[i] = float64(int64(binary.LittleEndian.Uint64(e)))
-		}
+		a.small[i] = read(p[i*int(width):])
 	}
 	return nil
 }

@@ -69,3 +69,18 @@ for number, name in sorted((n, s) for s, n in TensorProto.DataType.items() if n)
         tensors.append(numpy_helper.from_array(numpy_helper.to_array(t), "raw " + name))
 with open("types.onnx", "wb") as f:
     f.write(helper.make_model(helper.make_graph([], "g", [], [], tensors)).SerializeToString())
+
+# Sizes that runtimes compute of constants, as PyTorch's exporter writes expand and pad.
+listed = {"s": [-1, 3, 4], "minus": [-1, -1, -1], "rank": [3], "four": [4], "ends": [1, 1], "pairs": [-1, 2], "last": [-1], "first": [-9223372036854775807], "zero": [0]}
+filled = {k: numpy_helper.from_array(np.array([v], dtype=np.int64)) for k, v in {"ones": 1, "zeros": 0}.items()}
+nodes = [
+    helper.make_node("Equal", ["s", "minus"], ["open"]), helper.make_node("ConstantOfShape", ["rank"], ["ones"], value=filled["ones"]),
+    helper.make_node("Where", ["open", "ones", "s"], ["shape"]), helper.make_node("Expand", ["w", "shape"], ["wide"]),
+    helper.make_node("ConstantOfShape", ["four"], ["zeros"], value=filled["zeros"]), helper.make_node("Concat", ["ends", "zeros"], ["all"], axis=0),
+    helper.make_node("Reshape", ["all", "pairs"], ["rows"]), helper.make_node("Slice", ["rows", "last", "first", "zero", "last"], ["turned"]),
+    helper.make_node("Transpose", ["turned"], ["columns"], perm=[1, 0]), helper.make_node("Reshape", ["columns", "last"], ["line"]),
+    helper.make_node("Cast", ["line"], ["pads"], to=TensorProto.INT64), helper.make_node("Pad", ["wide", "pads"], ["p"]),
+    helper.make_node("ReduceMax", ["p"], ["m"], keepdims=0), helper.make_node("Add", ["x", "m"], ["y"])]
+weight = numpy_helper.from_array(np.arange(4, dtype=np.float32).reshape(1, 1, 4), "w")
+graph = helper.make_graph(nodes, "g", [x], [y], [numpy_helper.from_array(np.array(v, dtype=np.int64), k) for k, v in listed.items()] + [weight])
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "sizes.onnx")
