@@ -21,6 +21,11 @@ func (m *matcher) checkXGBoost(c *class, target, state ref) bool {
 		return true
 	}
 	handle := m.valueAt(state, "handle")
+	for _, name := range [...]string{"best_iteration", "best_ntree_limit"} { // before 2.0
+		if n := m.valueAt(state, name); n != refAbsent && !m.isRound(n) {
+			return false
+		}
+	}
 	if handle == refNone {
 		return true
 	}
@@ -38,6 +43,13 @@ func (m *matcher) checkXGBoost(c *class, target, state ref) bool {
 	}
 	x := xgbooster{matcher: m, set: c.set, bits: mostBitsOfByte * int64(len(data))}
 	return x.model(both.value("Model")) && x.config(both.value("Config"))
+}
+
+// isRound reports whether a value could be the number of a round: predicting adds one to it and
+// takes 32 bits of the sum.
+func (m *matcher) isRound(r ref) bool {
+	n, ok := m.g.int64(r)
+	return ok && n >= 0 && n <= mostLeaves
 }
 
 type xgbooster struct {
@@ -69,7 +81,7 @@ func (x *xgbooster) learner(s, known string) (ubjMembers, bool) {
 
 func (x *xgbooster) model(s string) bool {
 	l, ok := x.learner(s, " attributes feature_names feature_types gradient_booster learner_model_param objective ")
-	if !ok || !x.areTexts(l.value("attributes")) {
+	if !ok || !x.areAttributes(l.value("attributes")) {
 		return false
 	}
 	x.params = l.value("learner_model_param")
@@ -88,13 +100,17 @@ func (x *xgbooster) model(s string) bool {
 	return x.boosting(l.value("gradient_booster"))
 }
 
-// areTexts reports whether all members of an object are texts, each of another name.
-func (x *xgbooster) areTexts(s string) bool {
+// areAttributes reports whether all members of an object are texts, and the numbers of rounds among
+// them such that exist.
+func (x *xgbooster) areAttributes(s string) bool {
 	if s == "" || s[0] != '{' {
 		return false
 	}
-	_, ok := x.ubjObject(s[1:], 0, func(_, value string) bool {
-		_, ok := ubjText(value)
+	_, ok := x.ubjObject(s[1:], 0, func(name, value string) bool {
+		text, ok := ubjText(value)
+		if ok && hasWord(" best_iteration best_ntree_limit ", name) {
+			_, ok = natural(text, mostLeaves)
+		}
 		return ok
 	})
 	return ok

@@ -307,10 +307,14 @@ def gradients(accept):
     dart = xgboost.XGBRegressor(booster="dart", **some).fit(x, values)
     line = xgboost.XGBClassifier(booster="gblinear", **some).fit(x, classes)
     pruned = xgboost.XGBRegressor(tree_method="exact", gamma=0.5, n_estimators=2, max_depth=4, n_jobs=1).fit(x, values)
+    early = xgboost.XGBClassifier(early_stopping_rounds=1, **some).fit(x, classes, eval_set=[(x, classes)], verbose=False)
     if accept:
+        yield "xgboost-early", early
         yield from {"xgboost": many, "xgboost-sets": sets, "xgboost-dart": dart, "xgboost-linear": line, "xgboost-pruned": pruned}.items()
         return
     one, cats = Blob(many.get_booster()), Blob(sets)
+    yield "xgboost-best", Blob(early.get_booster()).text(b"best_iteration", b"2147483647")
+    yield "xgboost-best-before", b"\x80\x03cxgboost.core\nBooster\n)\x81" + pickle.dumps(dict(one.state, best_iteration=2147483647), 3)[2:-1] + b"b."
     yield "xgboost-child", one.element(b"left_children", 0, 1 << 20)
     yield "xgboost-cycle", one.element(b"left_children", 1, 0)
     yield "xgboost-twice", one.element(b"right_children", 0, 1)
