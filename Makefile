@@ -23,6 +23,7 @@ FUZZ_COUNTS = \
 	FuzzClamd=250 \
 	FuzzCodec=20000 \
 	FuzzDCP=1200 \
+	FuzzDeepSpeed=1200 \
 	FuzzEdit=6000 \
 	FuzzEncode=8000 \
 	FuzzForget=1000 \

@@ -15,7 +15,7 @@ func TestAPolicyThatCannotBeEndsTheProgram(t *testing.T) {
 	for i, c := range []struct{ policy, says string }{
 		{`{"max_items": -5}`, `field "max_items": "-5" is not a whole number`},
 		{`{"refuse_findings": ["gguf.token_dup"]}`, `field "refuse_findings": no finding has the name "gguf.token_dup"`},
-		{`{"refuse_formats": ["pickle"]}`, `field "refuse_formats": no format has the name "pickle" (dcp, ggml, gguf, hdf5, keras,`},
+		{`{"refuse_formats": ["pickle"]}`, `field "refuse_formats": no format has the name "pickle" (dcp, deepspeed, ggml, gguf, hdf5, keras,`},
 		{`{"quirks": ["gguf.gap"]}`, `field "quirks": no quirk has the name "gguf.gap"`},
 	} {
 		policy := filepath.Join(dir, fmt.Sprint(i, ".json"))

@@ -46,6 +46,7 @@ type opened interface {
 // fails a test.
 var formats = []format{
 	{name: "dcp", decode: of(decodeDCP)},
+	{name: "deepspeed", decode: of(decodeDeepSpeed)},
 	{name: "detect", decode: of(parser.Decode)},
 	{name: "ggml", decode: of(ggml.Decode)},
 	{name: "gguf", decode: of(gguf.Decode), target: &ggufTarget},

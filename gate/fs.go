@@ -78,7 +78,7 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 	}
 	defer h.Close()
 	unchanged := w.asStated(h)
-	if isIndex(file) || describesDCP(file, h) {
+	if isIndex(file) || describesDCP(file, h) || parser.NamesZeRO(w.fsys, file) {
 		return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
 			v := w.g.draft(file)
 			v.Size, v.SHA256, v.unchanged = h.Size, knownSum(h.ReaderAt), unchanged

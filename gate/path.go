@@ -103,7 +103,7 @@ func (w *walk) start() error {
 		return w.yieldVerdict(w.root, w.g.Failed(filepath.Base(w.root), err))
 	case info.IsDir():
 		return w.folder()
-	case isIndex(w.root), parser.IsDCP(w.root):
+	case isIndex(w.root), parser.IsDCP(w.root), namesZeRO(w.root):
 		return w.index(w.root, true)
 	default:
 		return w.file(w.root, !w.g.Beside)
@@ -199,7 +199,7 @@ func (w *walk) entry(e folder.Entry) error {
 		return w.yieldVerdict(path, w.g.excluded(e.Name))
 	case e.Kind == folder.Special:
 		return w.yieldVerdict(path, w.g.Unseen(e.Name, "no regular file: never opened"))
-	case isIndex(path), parser.IsDCP(path):
+	case isIndex(path), parser.IsDCP(path), namesZeRO(path):
 		return w.index(path, false)
 	default:
 		return w.file(path, false)
@@ -223,6 +223,11 @@ func (w *walk) name(path string) string {
 func isIndex(path string) bool {
 	kind, ok := tensor.ParseIndexName(filepath.Base(path))
 	return ok && (kind == "safetensors" || kind == "bin" || kind == "pt" || kind == "pth")
+}
+
+// namesZeRO reports whether a file names the folder of a checkpoint of DeepSpeed.
+func namesZeRO(path string) bool {
+	return parser.IsZeRO(filepath.ToSlash(path)) && parser.NamesZeRO(dir(filepath.Dir(path)), filepath.Base(path))
 }
 
 // index judges an index together with the shards that it names. The shards of a folder

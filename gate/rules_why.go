@@ -51,6 +51,8 @@ var whyFound = []struct{ prefix, why string }{
 	{"detect.choice", "Another program may load another one of the models."},
 	{"detect.name", "Some loaders decide by the name, others by the content."},
 	{"detect.polyglot", "A file that was checked as one format may be loaded as the other."},
+	{"deepspeed.latest", "Whoever loads the folder unpickles a file that was not judged with it."},
+	{"deepspeed.", "Weights that are put together from parts that do not belong together are of another model."},
 	{"dcp.", "The state of an optimizer has the names and shapes of weights: a program that takes it for weights computes nonsense."},
 	{"file.missing", "Nothing was judged."},
 	{"file.", "The bytes that were judged may not be those that are loaded."},

@@ -48,6 +48,16 @@ func (u *unpacking) around() (*unpack.Files, error) {
 	return u.files, u.noFiles
 }
 
+// namesZeRO reports whether a content names the folder of a checkpoint of DeepSpeed in the archive, or could in
+// one that is still arriving.
+func (u *unpacking) namesZeRO(name string) bool {
+	if !parser.IsZeRO(name) || u.begun != nil {
+		return parser.IsZeRO(name)
+	}
+	files, err := u.around()
+	return err == nil && parser.NamesZeRO(files, name)
+}
+
 // leave gives back what the list of an archive's files holds.
 func (u *unpacking) leave() {
 	if u.files != nil {

@@ -7,7 +7,7 @@ var profiles = [...]struct {
 }{
 	{"server", Policy{}},
 	{"strict", Policy{
-		RefuseFormats:        []string{"dcp", "pth"},
+		RefuseFormats:        []string{"dcp", "deepspeed", "pth"},
 		RefuseFindings:       []string{"*"},
 		RefuseUnknownMembers: true,
 	}},

@@ -90,6 +90,9 @@ func (d *folder) ReadLink(name string) (string, error) { return fs.ReadLink(d.fs
 // ReadDir lists a folder.
 func (d *folder) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(d.fs, name) }
 
+// List lists the names in a folder, also of an archive, which describes none of its folders.
+func (d *folder) List(name string) ([]string, error) { return tensor.List(d.fs, name) }
+
 // Close closes the folder and what is open in it.
 func (d *folder) Close() error {
 	d.mu.Lock()

@@ -142,6 +142,7 @@ var kinds = [...]kind{
 	{name: "hdf5", title: "an HDF5 file", opens: AsGraph, fits: whole(isHDF5), exts: []string{".h5", ".hdf5"}, loaders: []string{"h5py", "keras"}, judge: "parser/hdf5", reads: "HDF5 file", decode: modelDecoder(hdf5.Decode)},
 	{name: "tflite", title: "a model of TensorFlow Lite (LiteRT)", opens: AsGraph, fits: magicAt(4, tflite.Magic), exts: []string{".tflite"}, behind: "a ZIP archive from its end", loaders: []string{"ai-edge-litert"}, judge: "parser/tflite", reads: "TensorFlow Lite model", decode: modelDecoder(tflite.Decode)},
 	{name: "dcp", title: "a distributed checkpoint of PyTorch", opens: AsGraph, byName: true, fits: never, exts: []string{dcp.Suffix}, loaders: []string{"torch.distributed.checkpoint"}, judge: "parser/dcp", reads: "distributed checkpoint of PyTorch", decode: partOfDCP, index: dcp.Open},
+	{name: "deepspeed", title: "a checkpoint of DeepSpeed's ZeRO", opens: AsGraph, byName: true, fits: never, loaders: []string{"deepspeed"}, judge: "parser/deepspeed", reads: "ZeRO checkpoint of DeepSpeed", decode: partOfZeRO, index: openZeRO},
 	{name: "executorch", title: "a model of ExecuTorch", advice: "export the weights from the program that it was made of", fits: magicAt(4, "ET1")},
 	{name: "litert-lm", title: "a model of LiteRT-LM", advice: "ask for the weights as safetensors", fits: magic("LITERTLM")},
 	{name: "tensorrt", title: "a TensorRT engine", advice: "it is code for one kind of device: ask for the model that it was built from", fits: magic("ptrt", "ftrt")},

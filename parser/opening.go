@@ -74,6 +74,14 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 	if dcp.IsShard(e.name) {
 		return nil, nil, aloneOfDCP()
 	}
+	if e.shards != nil && isPartOfZeRO(e.name) {
+		if err := refused(b, kindOfZeRO()); err != nil {
+			return nil, nil, err
+		}
+		set := &setFolder{folder: d, b: b, f: byExt(e.name)}
+		m, err := openZeRO(b, set, e.name)
+		return m, set.found, err
+	}
 	h, err := tensor.OpenFile(d, e.name)
 	if err != nil {
 		return nil, nil, wrapFolderError(err)
@@ -132,9 +140,12 @@ func (d *folder) index(b *limits.Budget, f *kind, name string) (tensor.Model, []
 		return nil, nil, err
 	}
 	set := &setFolder{folder: d, b: b, f: f}
+	if f.name == zeroFormat {
+		set.f = byExt(".pt")
+	}
 	m, err := f.index(b, set, name)
-	if err != nil && f.name == dcp.Format {
-		return nil, nil, err // its files are of no kind by themselves
+	if err != nil && (f.name == dcp.Format || f.name == zeroFormat) {
+		return nil, nil, err // its files are of no kind by themselves, or of one that has no index
 	}
 	if err != nil {
 		return nil, nil, d.explain(b, err, func(b *limits.Budget) []string {
@@ -268,12 +279,18 @@ func entriesOf(fsys fs.FS) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var indexes, files, graphs []entry
+	var indexes, files, graphs, parts []entry
 	sets := map[tensor.ShardName]int{}
 	for _, e := range list {
 		name := e.Name()
 		switch {
 		case e.IsDir():
+		case IsZeRO(name):
+			if NamesZeRO(fsys, name) {
+				graphs = append(graphs, entry{name: name})
+			}
+		case isPartOfZeRO(name):
+			parts = append(parts, entry{name: name})
 		case byIndex(name) != nil:
 			indexes = append(indexes, entry{name: name})
 		case graphByExt(name) != nil:
@@ -294,16 +311,32 @@ func entriesOf(fsys fs.FS) ([]entry, error) {
 			first.shards = append(first.shards, name)
 		}
 	}
-	if len(indexes)+len(files) == 0 {
-		return graphs, nil
+	switch {
+	case len(indexes)+len(files) > 0:
+		return append(append(indexes, files...), parts...), nil
+	case slices.ContainsFunc(parts, func(e entry) bool { return isOptimizerOfZeRO(e.name) }):
+		return []entry{{name: parts[0].name, shards: namesOf(parts)}}, nil
+	case len(parts) > 0:
+		return parts, nil
 	}
-	return append(indexes, files...), nil
+	return graphs, nil
+}
+
+// namesOf lists the files of entries.
+func namesOf(all []entry) (list []string) {
+	for _, e := range all {
+		list = append(list, e.name)
+	}
+	return list
 }
 
 // byIndex returns the format whose shards an index of this name lists.
 func byIndex(name string) *kind {
 	if IsDCP(name) {
 		return graphByExt(dcp.Suffix)
+	}
+	if IsZeRO(name) {
+		return kindOfZeRO()
 	}
 	kind, ok := tensor.ParseIndexName(name)
 	if !ok {

@@ -137,7 +137,7 @@ var (
 	libraryData = sync.OnceValue(func() *setFile { return newSetFile("data", func() *ClassSet { return nil }) })
 	// dataFiles are the sets that need no permission.
 	dataFiles = sync.OnceValue(func() []*setFile {
-		return []*setFile{libraryData(), newSetFile("tables", libraryData().read), newSetFile("dcp", libraryData().read)}
+		return []*setFile{libraryData(), newSetFile("tables", libraryData().read), newSetFile("dcp", libraryData().read), newSetFile("deepspeed", libraryData().read)}
 	})
 	// grantedFiles are the others, by name.
 	grantedFiles = sync.OnceValue(func() (list []*setFile) {

@@ -16,6 +16,7 @@ FuzzBaseline
 FuzzBzip2
 FuzzClamd
 FuzzDCP
+FuzzDeepSpeed
 FuzzEncode
 FuzzGGML
 FuzzGGUF

@@ -80,6 +80,7 @@ var mayImport = map[string][]string{
 	"internal/torchcode":    {"limits", "internal/wire"},
 	"parser/onnx":           with(format, "internal/protobuf", "internal/narrow"),
 	"parser/dcp":            with(format, "vm", "parser/pth"),
+	"parser/deepspeed":      with(format, "vm", "parser/pth"),
 	"parser/ggml":           with(format, "parser/gguf"),
 	"parser/tflite":         with(format, "internal/flatbuffers", "internal/narrow", "parser/zip"),
 	"parser/hdf5":           with(format, "parser/zip", zlib),

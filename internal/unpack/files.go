@@ -114,20 +114,38 @@ func (f *Files) Stat(name string) (fs.FileInfo, error) {
 	return nil, err
 }
 
+// List lists the names of the files of a folder, in their order.
+func (f *Files) List(dir string) (list []string, err error) {
+	if err := f.sort(); err != nil {
+		return nil, f.w.fail(memberPlace(dir), -1, err)
+	}
+	below := dir + "/"
+	if dir == "." {
+		below = ""
+	}
+	first, _ := slices.BinarySearch(f.sorted, below)
+	for _, name := range f.sorted[first:] {
+		if err := f.w.b.Step(1); err != nil {
+			return nil, f.w.fail(memberPlace(dir), -1, err)
+		}
+		rest, ok := strings.CutPrefix(name, below)
+		if !ok {
+			break
+		}
+		if strings.Contains(rest, "/") {
+			continue
+		}
+		if list, err = limits.Append(f.w.b, list, rest); err != nil {
+			return nil, f.w.fail(memberPlace(dir), -1, err)
+		}
+	}
+	return list, nil
+}
+
 // isFolder reports whether a file lies below a name.
 func (f *Files) isFolder(name string) (bool, error) {
-	if f.sorted == nil && len(f.names) > 0 {
-		n := int64(len(f.names))
-		const size = 16 // of a string
-		if err := f.w.b.Hold(size * n); err != nil {
-			return false, err
-		}
-		f.held += size * n
-		sorted := slices.Clone(f.names)
-		if err := limits.SortUnstable(f.w.b, sorted, strings.Compare); err != nil {
-			return false, err
-		}
-		f.sorted = sorted
+	if err := f.sort(); err != nil {
+		return false, err
 	}
 	if err := f.w.b.Step(1); err != nil {
 		return false, err
@@ -135,6 +153,24 @@ func (f *Files) isFolder(name string) (bool, error) {
 	below := name + "/"
 	i, _ := slices.BinarySearch(f.sorted, below)
 	return i < len(f.sorted) && strings.HasPrefix(f.sorted[i], below), nil
+}
+
+// sort sorts the names once.
+func (f *Files) sort() error {
+	if f.sorted == nil && len(f.names) > 0 {
+		n := int64(len(f.names))
+		const size = 16 // of a string
+		if err := f.w.b.Hold(size * n); err != nil {
+			return err
+		}
+		f.held += size * n
+		sorted := slices.Clone(f.names)
+		if err := limits.SortUnstable(f.w.b, sorted, strings.Compare); err != nil {
+			return err
+		}
+		f.sorted = sorted
+	}
+	return nil
 }
 
 // Open opens a file.

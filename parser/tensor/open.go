@@ -28,6 +28,20 @@ func (h *Handle) Stat() (fs.FileInfo, error) {
 // names that are not UTF-8, which most systems allow.
 func IsLocal(name string) bool { return fs.ValidPath(strings.ToValidUTF8(name, "?")) }
 
+// List lists the names in a folder, of a file system that has a method for that or describes its folders.
+func List(fsys fs.FS, dir string) (names []string, err error) {
+	if l, ok := fsys.(interface {
+		List(string) ([]string, error)
+	}); ok {
+		return l.List(dir)
+	}
+	list, err := fs.ReadDir(fsys, dir)
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names, err
+}
+
 // OpenFile opens a regular file of a folder. A FIFO, a device or a folder is
 // never opened: opening one may hang or have effects.
 func OpenFile(fsys fs.FS, name string) (*Handle, error) {
