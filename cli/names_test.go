@@ -18,7 +18,7 @@ func TestStatesOfAnOptimizerAreNotWeights(t *testing.T) {
 	const zero = "../testdata/pth/zero/"
 	for name, why := range map[string]string{
 		"zero_pp_rank_0_mp_rank_00_optim_states.pt": "the state of an optimizer, and no weights", "optimizer.pt": "the state of an optimizer, and no weights",
-		"zero_pp_rank_0_mp_rank_00_model_states.pt": "zero_to_fp32.py merges them",
+		"zero_pp_rank_0_mp_rank_00_model_states.pt": "open the folder, whose files are one model",
 	} {
 		out := filepath.Join(t.TempDir(), "out.safetensors")
 		r := amn(t, nil, "convert", "--to", "safetensors", "-o", out, zero+name)

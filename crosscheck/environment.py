@@ -57,6 +57,13 @@ class Libraries:
             self.pip("install", "-q", *flags, "-r", str(requirements))
             stamp.write_text(wanted)
 
+    def deepspeed(self):
+        """Installs DeepSpeed for the part that needs it; it is built here, without its C++."""
+        folder = self.root / "zero"
+        os.environ["DS_BUILD_OPS"] = "0"
+        self.pip("install", "-q", "setuptools>=77", "wheel")
+        self.install(HERE / "quant" / "requirements-zero.txt", folder / "installed.txt", "--no-deps", "--no-build-isolation", "--upgrade", "--target", str(folder))
+
     def unpack(self, name, package):
         folder = self.root / name
         if folder.exists():

@@ -98,7 +98,10 @@ def run(part, libraries, built, elements):
         elif part == "differential":
             script = ["differential/run.py", "--rows", "--python", libraries.python, "--count", INPUTS, "--seed", seed, "--out", ROOT / "differential-out"]
         else:
-            if part in ("cache", "checkpoints", "convert", "groups", "layouts", "quantized", "reload", "runs", "scaled", "served", "split"):
+            if part == "zero":
+                libraries.deepspeed()
+                env = libraries.environment(["zero"])
+            elif part in ("cache", "checkpoints", "convert", "groups", "layouts", "quantized", "reload", "runs", "scaled", "served", "split"):
                 env = libraries.environment(["quant", "gptqmodel"])
             elif part in ("day", "libraries", "targets"):
                 env = libraries.environment(["libraries", "merge", "quant", "gptqmodel"])

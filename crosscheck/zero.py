@@ -14,7 +14,7 @@ import torch  # noqa: E402
 import zero_shards  # noqa: E402
 from harness import Check, Tensor  # noqa: E402
 
-TYPES = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
+TYPES = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.int64: "I64", torch.bool: "BOOL"}
 
 
 def main():

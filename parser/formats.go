@@ -52,7 +52,7 @@ func Graphs() []Format {
 	var list []Format
 	for i := range kinds {
 		if k := &kinds[i]; k.reads != "" {
-			list = append(list, Format{k.name, k.reads, slices.Clone(k.exts)})
+			list = append(list, Format{k.name, k.reads, append([]string{}, k.exts...)})
 		}
 	}
 	slices.SortFunc(list, func(a, b Format) int { return strings.Compare(a.Name, b.Name) })

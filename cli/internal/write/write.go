@@ -226,9 +226,9 @@ func (c *conversion) checkTrained() error {
 	}
 	switch {
 	case shapes && empty:
-		return fault.Usage("the weights of this shard of a ZeRO checkpoint are in its optimizer states: DeepSpeed's zero_to_fp32.py merges them")
+		return fault.Usage("the weights of this shard of a ZeRO checkpoint are in its optimizer states: open the folder, whose files are one model")
 	case optimizer:
-		return fault.Usage("the file holds the state of an optimizer, and no weights of a model; amn convert --to safetensors --keep '*' takes its tensors (DeepSpeed's zero_to_fp32.py makes a model of ZeRO's shards)")
+		return fault.Usage("the file holds the state of an optimizer, and no weights of a model; amn convert --to safetensors --keep '*' takes its tensors (a folder of ZeRO's shards is one model)")
 	}
 	return nil
 }
