@@ -38,6 +38,10 @@ var situations = map[string]situation{
 	"detect.truncated": {"a file that shrinks while a model from it is open", func(t *testing.T, b *limits.Budget) error {
 		return rewritten(t, b, empty[:5])
 	}},
+	"deepspeed.folder": {"a host that opens a file latest whose folder is not there; the gate takes it for a text", func(_ *testing.T, b *limits.Budget) error {
+		_, err := parser.OpenFS(b, fstest.MapFS{"latest": {Data: []byte("global_step1")}}, "latest")
+		return err
+	}},
 	"file.missing": {"a name on the command line that no file has", func(*testing.T, *limits.Budget) error {
 		return wire.ErrUsage.WithRule("file.missing").Errorf("no such file or directory")
 	}},
@@ -177,6 +181,7 @@ func (e examples) shrinking(t *testing.T) {
 
 // unreached are the rules that no test file reaches, each with the reason why it is kept.
 var unreached = map[string]string{
+	"deepspeed.truncated":  "A part that ends too early is refused by the rules of its own format. Only a file that changes afterwards can reach this rule.",
 	"gguf.string-crosses":  "The lengths of all strings of an array are checked when the structure is read. Only a file that changes afterwards can reach this rule.",
 	"gguf.vocabulary-size": "It requires a vocabulary of 2^40 bytes, which is larger than a file of the corpus can be.",
 	"json.size":            "It requires a text of 2 GiB, which is larger than a file of the corpus can be.",

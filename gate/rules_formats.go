@@ -32,7 +32,6 @@ var formatsRefusals = []refusalRow{
 	{"deepspeed.form", wire.ErrUnsupported, note, "A part in a form that is not put together here: of experts, of another type than float32, not row-major, or of a type that is not made float32.", "Make one file of the checkpoint with zero_to_fp32 of DeepSpeed."},
 	{"deepspeed.group", wire.ErrMismatch, warning, "The processes have groups of weights of other numbers or sizes: DeepSpeed shifts the weights.", doNotLoad},
 	{"deepspeed.latest", wire.ErrForbidden, danger, "The file latest names a path out of its folder, where DeepSpeed would load a checkpoint.", doNotLoad},
-	{"deepspeed.many-files", wire.ErrUnsupported, note, "The checkpoint has more files than a model may have.", "Save it again with fewer processes."},
 	{"deepspeed.name", wire.ErrDuplicate, warning, "A weight is stated twice: the last statement wins.", doNotLoad},
 	{"deepspeed.rank-count", wire.ErrMismatch, warning, "The checkpoint has files of another number of processes than it states.", fetchAgain},
 	{"deepspeed.rank-missing", wire.ErrMissing, warning, "The file of a process is not in the folder.", sideBySide},

@@ -130,8 +130,6 @@ func (d *decoder) ranks(prefix string) error {
 		return errRank.Errorf("no file *%s in the folder", optimEnd)
 	case len(d.module) == 0:
 		return errRank.Errorf("no file *%s in the folder", moduleEnd)
-	case len(d.optim)+len(d.module) > tensor.MaxShards:
-		return wire.ErrUnsupported.WithRule("deepspeed.many-files").Errorf("%d files, more than %d", len(d.optim)+len(d.module), tensor.MaxShards)
 	}
 	if err := d.inOrder(d.optim, prefix+"zero_pp_rank_", "_mp_rank_00"+optimEnd); err != nil {
 		return err
