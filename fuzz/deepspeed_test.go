@@ -1,14 +1,11 @@
 package fuzz_test
 
 import (
-	"bytes"
-	"fmt"
 	"io"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 	"github.com/anamnesis-go/anamnesis/parser/deepspeed"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -32,26 +29,5 @@ func decodeDeepSpeed(b *limits.Budget, r io.ReaderAt, size int64) (tensor.Model,
 // long as they state, however their parts lie, that a refusal has a class, and that nothing stays charged.
 func FuzzDeepSpeed(f *testing.F) {
 	addSeeds(f, "deepspeed")
-	f.Fuzz(func(t *testing.T, data []byte) {
-		read := func() string {
-			b := limits.Policy{MaxTotalBytes: 16 << 20, MaxSteps: 1 << 20}.Budget(t.Context())
-			defer b.Close()
-			w := b.Probe()
-			defer limitstest.NoLeak(t, b)
-			defer w.Close()
-			m, err := decodeDeepSpeed(w, bytes.NewReader(data), int64(len(data)))
-			if err != nil {
-				return classed(t, err)
-			}
-			defer m.Close()
-			verified := "whole"
-			if err := m.(tensor.Verifier).Verify(w); err != nil {
-				verified = classed(t, err)
-			}
-			return fmt.Sprint(verified, bodiesOf(t, w, m))
-		}
-		if first, again := read(), read(); first != again {
-			t.Fatalf("%s, then %s", first, again)
-		}
-	})
+	f.Fuzz(func(t *testing.T, data []byte) { folderTwice(t, data, decodeDeepSpeed) })
 }

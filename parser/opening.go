@@ -71,16 +71,8 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 	if f := byIndex(e.name); f != nil {
 		return d.index(b, f, e.name)
 	}
-	if dcp.IsShard(e.name) {
-		return nil, nil, aloneOfDCP()
-	}
-	if e.shards != nil && isPartOfZeRO(e.name) {
-		if err := refused(b, kindOfZeRO()); err != nil {
-			return nil, nil, err
-		}
-		set := &setFolder{folder: d, b: b, f: byExt(e.name)}
-		m, err := openZeRO(b, set, e.name)
-		return m, set.found, err
+	if dcp.IsShard(e.name) || e.shards != nil && isPartOfZeRO(e.name) {
+		return d.partOfFolder(b, e)
 	}
 	h, err := tensor.OpenFile(d, e.name)
 	if err != nil {
@@ -113,6 +105,19 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 		err = d.situate(b, m, f, e.name)
 	}
 	return m, found, err
+}
+
+// partOfFolder opens what a whole folder explains by one of its parts.
+func (d *folder) partOfFolder(b *limits.Budget, e entry) (tensor.Model, []*tensor.Finding, error) {
+	if dcp.IsShard(e.name) {
+		return nil, nil, aloneOfDCP()
+	}
+	if err := refused(b, kindOfZeRO()); err != nil {
+		return nil, nil, err
+	}
+	set := &setFolder{folder: d, b: b, f: byExt(e.name)}
+	m, err := openZeRO(b, set, e.name)
+	return m, set.found, err
 }
 
 // situate gives a model of one file the facts from its folder: where its data is, that it is a
@@ -284,17 +289,13 @@ func entriesOf(fsys fs.FS) ([]entry, error) {
 	for _, e := range list {
 		name := e.Name()
 		switch {
-		case e.IsDir():
-		case IsZeRO(name):
-			if NamesZeRO(fsys, name) {
-				graphs = append(graphs, entry{name: name})
-			}
+		case e.IsDir(), IsZeRO(name) && !NamesZeRO(fsys, name):
+		case graphByExt(name) != nil, IsZeRO(name):
+			graphs = append(graphs, entry{name: name})
 		case isPartOfZeRO(name):
 			parts = append(parts, entry{name: name})
 		case byIndex(name) != nil:
 			indexes = append(indexes, entry{name: name})
-		case graphByExt(name) != nil:
-			graphs = append(graphs, entry{name: name})
 		case byExt(name) == nil:
 		default:
 			set, ok := tensor.ParseShardName(name)
@@ -311,15 +312,21 @@ func entriesOf(fsys fs.FS) ([]entry, error) {
 			first.shards = append(first.shards, name)
 		}
 	}
+	return inOrder(append(indexes, files...), parts, graphs), nil
+}
+
+// inOrder lists the entries of a folder: the parts of a checkpoint of ZeRO are one, if nothing else holds
+// weights.
+func inOrder(weights, parts, graphs []entry) []entry {
 	switch {
-	case len(indexes)+len(files) > 0:
-		return append(append(indexes, files...), parts...), nil
+	case len(weights) > 0:
+		return append(weights, parts...)
 	case slices.ContainsFunc(parts, func(e entry) bool { return isOptimizerOfZeRO(e.name) }):
-		return []entry{{name: parts[0].name, shards: namesOf(parts)}}, nil
+		return []entry{{name: parts[0].name, shards: namesOf(parts)}}
 	case len(parts) > 0:
-		return parts, nil
+		return parts
 	}
-	return graphs, nil
+	return graphs
 }
 
 // namesOf lists the files of entries.

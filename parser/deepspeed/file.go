@@ -94,12 +94,12 @@ func verifyFile(b *limits.Budget, h *tensor.Handle) error {
 
 // Close closes the files.
 func (f *File) Close() error {
-	var errs []error
+	err := f.File.Close()
 	for _, h := range f.handles {
-		errs = append(errs, h.Close())
+		err = errors.Join(err, h.Close())
 	}
 	f.handles = nil
-	return errors.Join(append(errs, f.File.Close())...)
+	return err
 }
 
 // inFile puts the name of a file before the place of an error.

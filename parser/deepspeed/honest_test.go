@@ -134,8 +134,8 @@ func TestWholeTensorsAreReadAtAnyPlace(t *testing.T) {
 	}
 }
 
-// Paths out of the folder are told from names on any system, and a text that names nothing is none.
-func TestPathsOutOfTheFolderAreTold(t *testing.T) {
+// Paths out of the folder are recognized on any system, and a text that names nothing is none.
+func TestPathsOutOfTheFolderAreRecognized(t *testing.T) {
 	for tag, out := range map[string]bool{"global_step1": false, "../x": true, "a/../b": true, "/x": true, `a\..\..\x`: true, `c:\x`: true, "..": true, "a..b": false, "version: 1": false, "": false} {
 		if deepspeed.Escapes(tag) != out {
 			t.Errorf("%q: %v", tag, !out)

@@ -187,7 +187,7 @@ func (d *decoder) shape(v vm.Value) (list []int64, count int64, err error) {
 	}
 	list, ok = v.Ints(list[:0])
 	if !ok || slices.ContainsFunc(list, func(n int64) bool { return n < 0 }) {
-		return nil, 0, errState.Errorf("a shape with what is no size")
+		return nil, 0, errState.Errorf("a shape of other things than sizes")
 	}
 	product, ok := wire.Product(list)
 	if !ok || product > 1<<60 {

@@ -38,7 +38,7 @@ type part struct {
 	file  int32
 }
 
-// read opens a file, proves it, and keeps it open. What its pickle holds is given back.
+// read opens a file, proves it, and keeps it open. The memory of its pickle is given back.
 func (d *decoder) read(name string, each func(*part) error) error {
 	h, err := tensor.OpenFile(d.fsys, path.Join(d.dir, name))
 	if err != nil {
