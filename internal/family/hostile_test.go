@@ -128,7 +128,6 @@ func (d *draft) text(name string) string {
 // For any configuration, each row computes keys and shapes or refuses it, within the account: for
 // some members of all rows, and for each member that the row's own file asks for.
 func TestHostileConfigurations(t *testing.T) {
-	ledger.Charges(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	all, of := membersRead(t)
 	asked, kept := 0, 0
