@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 )
 
@@ -98,7 +99,7 @@ func (b *booster) head(text *string) bool {
 	if limits, ok := seen["monotone_constraints"]; ok && count(limits) != b.features {
 		return false
 	}
-	return isObjective(seen["objective"], classes) && count(b.sizes)%each == 0
+	return b.isObjective(seen["objective"], classes) && count(b.sizes)%each == 0
 }
 
 const (
@@ -108,7 +109,7 @@ const (
 
 // isObjective reports whether a text is an objective for this number of classes: an objective for
 // another number would write that many results.
-func isObjective(text string, classes int64) bool {
+func (b *booster) isObjective(text string, classes int64) bool {
 	if text == "" {
 		return true // a function of the caller's
 	}
@@ -125,7 +126,7 @@ func isObjective(text string, classes int64) bool {
 				return false
 			}
 			stated = true
-		case key != "sigmoid" && key != "sqrt" && key != "alpha" || key != "sqrt" && !isReal(value):
+		case key != "sigmoid" && key != "sqrt" && key != "alpha" || key != "sqrt" && !b.m.isReal(value):
 			return false
 		}
 	}
@@ -168,7 +169,7 @@ func (b *booster) tree(text string) bool {
 	}
 	leaves, ok := natural(seen["num_leaves"], mostLeaves)
 	cats, known := natural(seen["num_cat"], mostLeaves)
-	if !ok || !known || leaves < 1 || seen["is_linear"] != "0" && seen["is_linear"] != "" || !isReal(seen["shrinkage"]) {
+	if !ok || !known || leaves < 1 || seen["is_linear"] != "0" && seen["is_linear"] != "" || !b.m.isReal(seen["shrinkage"]) {
 		return false
 	}
 	for _, name := range [...]string{"leaf_value", "leaf_weight", "leaf_count"} {
@@ -299,14 +300,21 @@ func natural(word string, most int64) (int64, bool) {
 	return n, err == nil && n <= most
 }
 
-func isReal(word string) bool {
-	_, err := strconv.ParseFloat(word, 64)
-	return err == nil && strings.Trim(word, "+-.0123456789eEinfa") == ""
+// isReal reports whether a word is a number, and pays for its conversion.
+func (m *matcher) isReal(word string) bool {
+	if strings.Trim(word, "+-.0123456789eEinfa") != "" {
+		return false
+	}
+	_, ok, err := wire.Float(word, 64, func(n int64) error {
+		m.cost += n
+		return m.settle()
+	})
+	return ok && err == nil
 }
 
 func (b *booster) areReal(list string) bool {
 	for word := range strings.FieldsSeq(list) {
-		if !b.pays() || !isReal(word) {
+		if !b.pays() || !b.m.isReal(word) {
 			return false
 		}
 	}

@@ -133,7 +133,7 @@ func (x *xgbooster) modelParams(s string) bool {
 	x.features, x.outputs = features, max(classes, targets)
 	scores := strings.Split(strings.TrimSuffix(strings.TrimPrefix(p.text("base_score"), "["), "]"), ",")
 	for _, one := range scores {
-		if x.cost++; x.settle() != nil || !isReal(strings.TrimSpace(one)) || one == "" {
+		if x.cost++; x.settle() != nil || !x.isReal(strings.TrimSpace(one)) || one == "" {
 			return false
 		}
 	}

@@ -140,6 +140,10 @@ func (m *machine) opLong() error {
 // (sys.set_int_max_str_digits).
 const maxDigits = 4300
 
+// bigSteps are those of converting an integer of more than 64 bits. Longer ones pay for their lines
+// too.
+const bigSteps = 24
+
 // bigCost is the cost of converting a short integer of more than 64 bits.
 const bigCost = 256
 
@@ -153,6 +157,9 @@ func (m *machine) decimal(s string) error {
 	}
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return m.pushInt(n)
+	}
+	if err := m.steps.Take(bigSteps); err != nil {
+		return err
 	}
 	// The digits, the number, its bytes, and the conversion.
 	if err := m.work.Hold(3*int64(len(s)) + bigCost); err != nil {
@@ -204,8 +211,11 @@ func (m *machine) opFloat() error {
 	if !isFloat(s) {
 		return wire.ErrSyntax.WithRule("pickle.number").Errorf("%s is not a number", wire.Quote(s))
 	}
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil { // CPython's unpicklers disagree about 1e999
+	v, ok, err := wire.Float(s, 64, m.steps.Take)
+	if err != nil {
+		return err
+	}
+	if !ok { // CPython's unpicklers disagree about 1e999
 		return wire.ErrRange.WithRule("pickle.number-size").Errorf("%s", wire.Quote(s))
 	}
 	return m.pushFloat(v)

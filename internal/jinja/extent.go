@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
 // of is the bound of an expression.
@@ -16,7 +18,7 @@ func (g *growth) of(i int32) extent {
 	case literal:
 		return extent{size: float64(len(n.text))}
 	case numeric:
-		v := numberOf(n.text)
+		v := g.numberOf(n.text)
 		if v > maxNumber {
 			g.report(n.off, "a number is larger than any that templates need")
 		}
@@ -320,12 +322,15 @@ func (g *growth) formatted(n *node, of int32, b extent) extent {
 const maxDigits = 3
 
 // numberOf returns a number of the template as a float, which may be infinite.
-func numberOf(text string) float64 {
+func (g *growth) numberOf(text string) float64 {
 	if v, err := strconv.ParseUint(text, 0, 64); err == nil {
 		return float64(v)
 	}
-	v, err := strconv.ParseFloat(text, 64)
+	v, ok, err := wire.Float(text, 64, g.j.steps.Take)
 	if err != nil {
+		g.j.err = err
+	}
+	if !ok {
 		return math.Inf(1)
 	}
 	return math.Abs(v)

@@ -2,7 +2,6 @@ package sidecar
 
 import (
 	"encoding/base64"
-	"strconv"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -66,8 +65,9 @@ func (w *walk) padded(text string, at int64) error {
 	if key != "pad_to_multiple_of" && !(key == "Fixed" && w.below("strategy")) {
 		return nil
 	}
-	if n, err := strconv.ParseFloat(text, 64); text == "null" || err == nil && n <= maxPadding {
-		return nil
+	n, ok, err := wire.Float(text, 64, w.steps.Take)
+	if err != nil || text == "null" || ok && n <= maxPadding {
+		return err
 	}
 	return w.once(codeTokenizer, tensor.Danger, key, at, "tokenizers fills each text up to "+wire.Quote(text)+" tokens, and aborts where the memory ends")
 }

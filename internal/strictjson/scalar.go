@@ -1,8 +1,6 @@
 package strictjson
 
 import (
-	"strconv"
-
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
@@ -126,7 +124,11 @@ func (d *Decoder) Finite() (text string, f float64, err error) {
 	if text, err = d.Number(); err != nil {
 		return "", 0, err
 	}
-	if f, err = strconv.ParseFloat(text, 64); err != nil {
+	f, ok, err := wire.Float(text, 64, d.steps.Take)
+	if err != nil {
+		return "", 0, err
+	}
+	if !ok {
 		return "", 0, d.FailAt("", start, wire.ErrRange.WithRule("json.number-size").Errorf("number too large"))
 	}
 	return text, f, nil
