@@ -8,9 +8,11 @@ import (
 
 	"github.com/anamnesis-go/anamnesis/internal/polyglot"
 	"github.com/anamnesis-go/anamnesis/internal/sidecar"
+	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/hdf5"
+	"github.com/anamnesis-go/anamnesis/parser/keras"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -31,6 +33,9 @@ func judgeHDF5(_ *limits.Budget, o *opened) (report, error) {
 	}
 	for t := range f.Texts() {
 		found, err := o.attribute(t)
+		if err == nil && t.Of == "" && t.Name == "model_config" {
+			err = o.kerasSizes(t, f)
+		}
 		out.findings = append(out.findings, found...)
 		if out.err = err; err != nil {
 			return out, nil
@@ -74,6 +79,20 @@ func (o *opened) attribute(t hdf5.Text) ([]tensor.Finding, error) {
 		found[i].Where, found[i].Off = strings.TrimSuffix(where+": "+found[i].Where, ": "), wire.NoOffset
 	}
 	return found, wire.At(hdf5.Format, where, t.Off, err)
+}
+
+// kerasSizes checks the layers of a model of Keras against its weights, as those of a .keras are.
+func (o *opened) kerasSizes(t hdf5.Text, f *hdf5.File) error {
+	where := "attribute " + wire.Quote(t.Name)
+	if t.Bytes.Size() > keras.MaxConfig {
+		return wire.At(hdf5.Format, where, t.Off, wire.ErrMismatch.WithRule("keras.sizes").Errorf("a configuration of %d bytes", t.Bytes.Size()))
+	}
+	text, err := strictjson.ReadAt(o.account, t.Bytes, 0, t.Bytes.Size())
+	if err == nil {
+		text = strings.TrimRight(text, "\x00") // of a text of fixed length
+		err = keras.Sizes(o.account, strictjson.Text{Format: hdf5.Format, Body: text, Off: t.Off, Whole: true}, f.Infos)
+	}
+	return wire.At(hdf5.Format, where, t.Off, err)
 }
 
 // holdsObjects reports whether an attribute makes PyTables unpickle the elements of a list: any

@@ -65,6 +65,11 @@ func TestEachKindHasAFile(t *testing.T) {
 		}
 		for _, s := range corpus.Valid(format) {
 			one(s.Data, s.Name)
+			if format == "dcp" || format == "deepspeed" { // of which a seed is a folder in an archive
+				for _, of := range formatsOf(t, s.Data) {
+					seen[of] = true
+				}
+			}
 		}
 	}
 	for _, r := range corpus.Gate() {
@@ -103,4 +108,21 @@ func TestEachKindHasAFile(t *testing.T) {
 	if len(missing) > 0 {
 		t.Errorf("no recipe and no seed is one: %s", strings.Join(missing, " "))
 	}
+}
+
+// formatsOf returns the formats of the models in a folder, given as a ZIP archive.
+func formatsOf(t *testing.T, data []byte) (out []string) {
+	t.Helper()
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	for v, err := range (&gate.Gate{}).CheckPath(b, laidOut(t, data)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Err == nil {
+			out = append(out, v.Format)
+		}
+		v.Close()
+	}
+	return out
 }

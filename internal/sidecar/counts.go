@@ -14,13 +14,19 @@ const (
 	// maxParts is more than any model has of layers, heads, labels and other parts, of which a library
 	// makes one after the other.
 	maxParts = 1_000_000
+	// maxLayers is more than any model has of layers, each of which is made of modules before the
+	// weights are looked at: the deepest has a thousand.
+	maxLayers = 4096
 	// maxLength is more than any model has of positions, words and channels, for which a library
 	// makes an array: the longest context is 10 million.
 	maxLength = 100_000_000
 )
 
 // partEndings are how members end that say how many parts there are.
-var partEndings = setOf("layers layer blocks block heads head experts labels classes channels depth depths level levels stages groups queries tokens")
+var partEndings = setOf("heads head experts labels classes channels level levels stages groups queries tokens")
+
+// layerEndings are how members end that say how many layers there are.
+var layerEndings = setOf("layers layer blocks block depth depths")
 
 // lengthEndings are how members end that say how long something is, whatever they begin with.
 var lengthEndings = setOf("size sizes dim dims positions embeddings ctx embeds embd samples items vectors fft buckets keep")
@@ -30,6 +36,8 @@ var lengthEndings = setOf("size sizes dim dims positions embeddings ctx embeds e
 func maxOf(key string) uint64 {
 	last := key[strings.LastIndexByte(key, '_')+1:]
 	switch {
+	case layerEndings()[last]:
+		return maxLayers
 	case lengthEndings()[last] && !strings.HasSuffix(key, "window_size"):
 		return maxLength
 	case partEndings()[last], strings.HasPrefix(key, "num_"), strings.HasPrefix(key, "n_"), strings.Contains(key, "_num_"):
@@ -41,7 +49,7 @@ func maxOf(key string) uint64 {
 // counts judges a number of a member, or of a list of it, that a library reads in a configuration:
 // transformers makes a name for each of num_labels, before it looks at the weights.
 func (w *walk) counts(text string, at int64) error {
-	if w.known == nil || len(text) < len("1000000") || !strings.HasSuffix(w.file, configs) {
+	if w.known == nil || len(text) < len("4096") || !strings.HasSuffix(w.file, configs) {
 		return nil
 	}
 	i := len(w.open) - 1

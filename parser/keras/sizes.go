@@ -9,6 +9,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/strictjson"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
@@ -34,7 +35,8 @@ const (
 	// maxUnweighed bounds a dimension of weights that none of the stored ones has: that of a layer which
 	// was not built before the model was saved.
 	maxUnweighed = 256
-	maxConfig    = 64 << 20
+	// MaxConfig bounds a configuration, in bytes.
+	MaxConfig = 64 << 20
 )
 
 // sizes checks that the numbers of a configuration follow from the weights: Keras makes a layer of any
@@ -57,26 +59,31 @@ func (f *File) sized(b *limits.Budget) error {
 		}
 	}
 	m := &f.archive.Members[at]
-	if m.Size > maxConfig {
+	if m.Size > MaxConfig {
 		return wire.At(Format, zip.Where(at, m.Name), m.DataOff, errSizes.Errorf("a configuration of %d bytes", m.Size))
 	}
 	text, err := f.text(b, at, m)
 	if err != nil {
 		return err
 	}
+	return Sizes(b, strictjson.Text{Format: Format, Body: text, Off: m.DataOff, Whole: true}, f.Infos)
+}
+
+// Sizes checks the numbers of a configuration of Keras against the weights that are stored with it.
+func Sizes(b *limits.Budget, text strictjson.Text, weights []tensor.Info) error {
 	s := sizes{dims: map[int64]bool{}}
-	for i := range f.Infos {
-		for _, n := range f.Infos[i].Shape {
+	for i := range weights {
+		for _, n := range weights[i].Shape {
 			if s.dims[n] {
 				continue
 			}
 			if err := b.Hold(16); err != nil {
-				return wire.At(Format, "", wire.NoOffset, err)
+				return wire.At(text.Format, "", wire.NoOffset, err)
 			}
 			s.dims[n] = true
 		}
 	}
-	return strictjson.Decode(b, strictjson.Text{Format: Format, Body: text, Off: m.DataOff, Whole: true}, func(d *strictjson.Decoder) error {
+	return strictjson.Decode(b, text, func(d *strictjson.Decoder) error {
 		s.d = d
 		return s.value("")
 	})
