@@ -1,14 +1,12 @@
 package fuzz_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"testing"
 
 	"github.com/anamnesis-go/anamnesis/internal/unpack"
 	"github.com/anamnesis-go/anamnesis/limits"
-	"github.com/anamnesis-go/anamnesis/limits/limitstest"
 	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -39,21 +37,14 @@ func FuzzDCP(f *testing.F) {
 // folderTwice reads a folder in a ZIP archive twice, and compares what is said of it.
 func folderTwice(t *testing.T, data []byte, decode func(*limits.Budget, io.ReaderAt, int64) (tensor.Model, error)) {
 	read := func() string {
-		b := limits.Policy{MaxTotalBytes: 16 << 20, MaxSteps: 1 << 20}.Budget(t.Context())
-		defer b.Close()
-		w := b.Probe()
-		defer limitstest.NoLeak(t, b)
-		defer w.Close()
-		m, err := decode(w, bytes.NewReader(data), int64(len(data)))
-		if err != nil {
-			return classed(t, err)
-		}
-		defer m.Close()
-		verified := "whole"
-		if err := m.(tensor.Verifier).Verify(w); err != nil {
-			verified = classed(t, err)
-		}
-		return fmt.Sprint(verified, bodiesOf(t, w, m))
+		return probed(t, data, decode, func(w *limits.Budget, m tensor.Model) string {
+			defer m.Close()
+			verified := "whole"
+			if err := m.(tensor.Verifier).Verify(w); err != nil {
+				verified = classed(t, err)
+			}
+			return fmt.Sprint(verified, bodiesOf(t, w, m))
+		})
 	}
 	if first, again := read(), read(); first != again {
 		t.Fatalf("%s, then %s", first, again)
