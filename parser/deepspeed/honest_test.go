@@ -3,11 +3,14 @@ package deepspeed_test
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/deepspeed"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -140,5 +143,27 @@ func TestPathsOutOfTheFolderAreRecognized(t *testing.T) {
 		if deepspeed.Escapes(tag) != out {
 			t.Errorf("%q: %v", tag, !out)
 		}
+	}
+}
+
+// Two refusals that no file of a folder reaches: a folder that is not there, which the gate takes for a
+// text called latest, and a tensor of another model.
+func TestRefusalsOfTheCaller(t *testing.T) {
+	b := limits.Policy{}.Budget(t.Context())
+	defer b.Close()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, deepspeed.Latest), []byte("global_step9"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := deepspeed.Open(b, os.DirFS(dir), deepspeed.Latest); wire.RuleOf(err) != "deepspeed.folder" {
+		t.Errorf("without its folder: %v", err)
+	}
+	m, err := deepspeed.Open(b, os.DirFS(folderOf(t, "two-two")), deepspeed.Latest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if _, err := m.Body(b, tensor.Info{Name: "of another"}); !errors.Is(err, wire.ErrUsage) {
+		t.Errorf("a tensor of another model: %v", err)
 	}
 }
