@@ -3,6 +3,7 @@ package write
 import (
 	"bufio"
 	"cmp"
+	_ "embed" // the beginning of a page
 	"fmt"
 	"html"
 	"math"
@@ -28,22 +29,10 @@ func (p *lossPage) put(format string, args ...any) { fmt.Fprintf(p.w, format+"\n
 // safe escapes text for HTML, in elements and in attributes.
 func safe(text string) string { return html.EscapeString(term.Name(text)) }
 
-const pageHead = `<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="amn"><title>%s</title>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
-<style>
-:root { --ground: #fff; --text: #15181d; --soft: #59616d; --line: #d8dce2; --bar: #3565a8; --heat: #a50f15; --chosen: #b3261e }
-@media (prefers-color-scheme: dark) { :root { --ground: #14171b; --text: #e8eaee; --soft: #a0a9b6; --line: #363c46; --bar: #7aa7e8; --heat: #ff8a80; --chosen: #ffb1a8 } }
-body { font: 15px/1.45 system-ui, "Segoe UI", sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: var(--text); background: var(--ground) }
-h1 { font-size: 1.4rem; overflow-wrap: anywhere } h2 { font-size: 1.1rem; margin-top: 2rem } .soft { color: var(--soft) }
-.wide { overflow-x: auto } table { border-collapse: collapse } td, th { padding: .15rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums }
-td:first-child, th:first-child { text-align: left; white-space: normal; min-width: 11rem; overflow-wrap: anywhere } td.why { text-align: left; white-space: normal }
-svg { max-width: 100%%; height: auto } svg text { font: 11px system-ui, "Segoe UI", sans-serif; fill: var(--text) }
-.bar { fill: var(--bar) } .cell { fill: var(--heat); stroke: var(--line); stroke-width: .5 } .rule { stroke: var(--line); fill: none } .lead { stroke: var(--soft); fill: none }
-.curve { stroke: var(--bar); stroke-width: 2; fill: none } .front { fill: var(--bar) } .beaten { fill: var(--ground); stroke: var(--soft); stroke-width: 1.5 } .chosen { fill: var(--chosen); stroke: var(--text) }
-</style></head><body>
-<main><h1>%s</h1>`
+// pageHead is the beginning of a page, with the places of its title and of its heading.
+//
+//go:embed page.html
+var pageHead string
 
 func (p *lossPage) begin(title string) { p.put(pageHead, safe(title), safe(title)) }
 
