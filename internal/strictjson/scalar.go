@@ -126,7 +126,7 @@ func (d *Decoder) Finite() (text string, f float64, err error) {
 	}
 	f, ok, err := wire.Float(text, 64, d.steps.Take)
 	if err != nil {
-		return "", 0, err
+		return "", 0, d.FailAt("", start, err)
 	}
 	if !ok {
 		return "", 0, d.FailAt("", start, wire.ErrRange.WithRule("json.number-size").Errorf("number too large"))
