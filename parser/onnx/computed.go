@@ -56,34 +56,36 @@ func truth(f func(x, y float64) bool) func(x, y float64) float64 {
 var growing = map[string]bool{"Add": true, "Mul": true, "Pow": true, "Max": true, "Min": true, "Sum": true, "Floor": true, "Ceil": true, "Round": true, "Sqrt": true, "Exp": true, "Log": true, "Abs": true, "Not": true}
 
 // exact returns the numbers of the first output of an operator, if they follow from those of its inputs
-// by an operator that is computed here.
-func (s *sizing) exact(given []*folded) ([]float64, bool) {
-	first := given[0]
+// by an operator that is computed here. Only Slice is computed without an input between two others.
+func (s *sizing) exact(inputs []*folded) ([]float64, bool) {
+	first := inputs[0]
 	switch {
+	case first == nil:
+		return nil, false
 	case s.typ == "Shape" && first.shape != nil:
 		return s.part(numbers(first.shape)), true
 	case s.typ == "Size":
 		return []float64{first.count}, true
 	case passed[s.typ]:
 		return first.values, first.values != nil
-	case slices.ContainsFunc(given, func(c *folded) bool { return c.values == nil }):
+	case slices.ContainsFunc(inputs, func(c *folded) bool { return c == nil && s.typ != "Slice" || c != nil && c.values == nil }):
 		return nil, false
-	case !growing[s.typ] && slices.ContainsFunc(given, func(c *folded) bool { return c.loose }):
+	case !growing[s.typ] && slices.ContainsFunc(inputs, func(c *folded) bool { return c != nil && c.loose }):
 		return nil, false
 	}
 	if f, is := unary[s.typ]; is {
 		return mapped(first.values, f), true
 	}
 	if f, is := paired[s.typ]; is {
-		return pairwise(f, given), true
+		return pairwise(f, inputs), true
 	}
 	if f, is := reduced[s.typ]; is && len(first.values) > 0 {
 		return []float64{reduce(first.values, f)}, true
 	}
-	if slices.ContainsFunc(given, func(c *folded) bool { return !c.vector() }) {
+	if slices.ContainsFunc(inputs, func(c *folded) bool { return c != nil && !c.vector() }) {
 		return nil, false
 	}
-	return s.placed(given)
+	return s.placed(inputs)
 }
 
 // part returns the part of a shape that the attributes of Shape name.
@@ -99,30 +101,34 @@ func (s *sizing) part(shape []float64) []float64 {
 	return shape[min(i, j):j]
 }
 
-// placeIn returns the place that a number names in a list of n, from its end if it is below 0.
+// placeIn returns the place that a number names in a list of n, from its end if it is below 0; the
+// beginning for what is no number.
 func placeIn(v float64, n int) int {
 	if v < 0 {
 		v += float64(n)
 	}
-	return int(max(0, min(v, float64(n))))
+	if !(v > 0) {
+		return 0
+	}
+	return int(min(v, float64(n)))
 }
 
 // placed is exact for operators on lists, which take numbers by their places.
-func (s *sizing) placed(given []*folded) ([]float64, bool) {
-	v := given[0].values
+func (s *sizing) placed(inputs []*folded) ([]float64, bool) {
+	v := inputs[0].values
 	switch {
 	case s.typ == "Concat":
 		out := []float64{}
-		for _, c := range given {
+		for _, c := range inputs {
 			out = append(out, c.values...)
 		}
 		return out, true
-	case s.typ == "Where" && len(given) == 3:
-		return chosenBy(v, given[1].values, given[2].values)
-	case s.typ == "Gather" && len(given) == 2:
-		return gathered(v, given[1].values)
-	case s.typ == "Slice" && len(given) >= 3:
-		return sliced(v, given)
+	case s.typ == "Where" && len(inputs) == 3:
+		return chosenBy(v, inputs[1].values, inputs[2].values)
+	case s.typ == "Gather" && len(inputs) == 2:
+		return gathered(v, inputs[1].values)
+	case s.typ == "Slice" && len(inputs) >= 3:
+		return sliced(v, inputs)
 	case s.typ == "ConstantOfShape" && len(v) == 1 && v[0] >= 0 && v[0] <= maxSmall:
 		fill := 0.0
 		if f := s.sizes["value"]; len(f) == 1 {
@@ -154,9 +160,9 @@ func reduce(values []float64, f func(x, y float64) float64) float64 {
 }
 
 // pairwise repeats the shorter of two lists.
-func pairwise(f func(x, y float64) float64, given []*folded) []float64 {
-	out := slices.Clone(given[0].values)
-	for _, c := range given[1:] {
+func pairwise(f func(x, y float64) float64, inputs []*folded) []float64 {
+	out := slices.Clone(inputs[0].values)
+	for _, c := range inputs[1:] {
 		x, y := out, c.values
 		if len(x) == 0 || len(y) == 0 {
 			return []float64{}
@@ -202,22 +208,30 @@ func gathered(values, places []float64) ([]float64, bool) {
 }
 
 // sliced returns the part of a list between two places, in steps.
-func sliced(values []float64, given []*folded) ([]float64, bool) {
+func sliced(values []float64, inputs []*folded) ([]float64, bool) {
 	step := 1.0
-	if len(given) > 4 && len(given[4].values) == 1 {
-		step = given[4].values[0]
+	if len(inputs) > 4 && inputs[4] != nil {
+		if len(inputs[4].values) != 1 {
+			return nil, false
+		}
+		step = inputs[4].values[0]
 	}
-	if len(given[1].values) != 1 || len(given[2].values) != 1 || len(given) > 4 && len(given[4].values) != 1 || step == 0 || step != math.Trunc(step) {
+	from, to := inputs[1], inputs[2]
+	if from == nil || to == nil || len(from.values) != 1 || len(to.values) != 1 || step == 0 || step != math.Trunc(step) {
 		return nil, false
 	}
+	return stepped(values, from.values[0], to.values[0], step), true
+}
+
+// stepped returns the numbers from one place to before another.
+func stepped(values []float64, from, to, step float64) []float64 {
 	n := len(values)
-	from, to := given[1].values[0], given[2].values[0]
 	out := []float64{}
 	if step > 0 {
 		for i := float64(placeIn(from, n)); i < float64(placeIn(to, n)); i += step {
 			out = append(out, values[int(i)])
 		}
-		return out, true
+		return out
 	}
 	if from < 0 {
 		from += float64(n)
@@ -228,5 +242,5 @@ func sliced(values []float64, given []*folded) ([]float64, bool) {
 	for i := min(from, float64(n-1)); i > max(to, -1); i += step {
 		out = append(out, values[int(i)])
 	}
-	return out, true
+	return out
 }

@@ -26,7 +26,7 @@ func shaped(shape []int64) *folded {
 		c.shape = []int64{}
 	}
 	for _, n := range shape {
-		c.count *= float64(n)
+		c.count *= math.Abs(float64(n)) // a size below 0, which is refused elsewhere, takes nothing away
 	}
 	return c
 }
@@ -57,6 +57,12 @@ func (c *folded) beyond(other *folded) bool {
 // vector reports whether the numbers of a constant are known, and are a list or one number.
 func (c *folded) vector() bool {
 	return c != nil && c.values != nil && !c.loose && c.shape != nil && len(c.shape) <= 1
+}
+
+// shapes reports whether the numbers of a constant are the dimensions of a shape, of which none is left to
+// be found.
+func (c *folded) shapes() bool {
+	return c.vector() && !slices.ContainsFunc(c.values, func(v float64) bool { return !(v >= 1 && v <= 1<<53 && v == math.Trunc(v)) })
 }
 
 // says notes what an attribute says of the output.
@@ -119,18 +125,18 @@ var multiplied = map[string]bool{"MatMul": true, "MatMulInteger": true, "Gemm": 
 // joined are the operators whose output has the elements of all inputs.
 var joined = map[string]bool{"Concat": true, "SequenceConstruct": true, "ConcatFromSequence": true, "SequenceInsert": true}
 
-// compute returns what is known of an output of an operator on constants.
+// compute returns what is known of an output of an operator on constants, whose inputs are nil where none
+// is given.
 func (s *sizing) compute(inputs []*folded, output int) *folded {
-	given := slices.DeleteFunc(slices.Clone(inputs), func(c *folded) bool { return c == nil })
-	if len(given) == 0 {
+	if !slices.ContainsFunc(inputs, func(c *folded) bool { return c != nil }) {
 		return &folded{count: 1}
 	}
-	out := s.size(given)
+	out := s.size(inputs)
 	if output > 0 && s.typ != "Split" {
 		return out // the places of what TopK and Unique find, and states
 	}
-	if v, ok := s.exact(given); ok && len(v) <= maxSmall {
-		out.values, out.loose = v, slices.ContainsFunc(given, func(c *folded) bool { return c.loose })
+	if v, ok := s.exact(inputs); ok && len(v) <= maxSmall {
+		out.values, out.loose = v, slices.ContainsFunc(inputs, func(c *folded) bool { return c != nil && c.loose })
 		if out.shape != nil && product([][]float64{numbers(out.shape)}) != float64(len(v)) {
 			out.shape = nil
 		}
@@ -147,34 +153,45 @@ func (s *sizing) compute(inputs []*folded, output int) *folded {
 }
 
 // size returns the shape and the elements of the output of an operator on constants.
-func (s *sizing) size(given []*folded) *folded {
-	out, most := &folded{}, given[0]
-	sum, product, known := 0.0, 1.0, true
-	for _, c := range given {
-		if c.count > most.count {
-			most = c
+func (s *sizing) size(inputs []*folded) *folded {
+	sum, most, product, known := 0.0, 0.0, 1.0, true
+	for _, c := range inputs {
+		if c == nil {
+			known = false
+			continue
 		}
-		sum, product, known = sum+c.count, product*max(c.count, 1), known && c.shape != nil
+		sum, most, product, known = sum+c.count, max(most, c.count), product*max(c.count, 1), known && c.shape != nil
 	}
 	switch {
 	case joined[s.typ]:
-		out.count = sum
+		return &folded{count: sum}
 	case elementwise[s.typ] && known:
-		return shaped(broadcast(given))
-	case s.typ == "Gather" && known && len(given) == 2 && len(given[0].shape) == 1:
-		return shaped(given[1].shape)
-	case s.typ == "MatMul" && known && len(given[0].shape) == 2 && len(given[1].shape) == 2:
-		return shaped([]int64{given[0].shape[0], given[1].shape[1]})
+		return shaped(broadcast(inputs))
 	case elementwise[s.typ], multiplied[s.typ]:
-		out.count = product
-	case s.typ == "Reshape" && len(given) == 2 && given[1].vector() && !slices.ContainsFunc(given[1].values, func(v float64) bool { return v <= 0 }):
-		out.count, out.shape = given[0].count, whole(given[1].values)
-	case kept[s.typ]:
-		out.count, out.shape = given[0].count, given[0].shape
-	default:
-		out.count = most.count
+		if known && len(inputs) == 2 {
+			if shape := s.pairShape(inputs[0], inputs[1]); shape != nil {
+				return shaped(shape)
+			}
+		}
+		return &folded{count: product}
+	case s.typ == "Reshape" && len(inputs) == 2 && inputs[0] != nil && inputs[1].shapes():
+		return &folded{count: inputs[0].count, shape: whole(inputs[1].values)}
+	case kept[s.typ] && inputs[0] != nil:
+		return &folded{count: inputs[0].count, shape: inputs[0].shape}
 	}
-	return out
+	return &folded{count: most}
+}
+
+// pairShape returns the shape of the output of an operator on two constants of known shapes; nil if it is
+// not computed here.
+func (s *sizing) pairShape(x, y *folded) []int64 {
+	switch {
+	case s.typ == "Gather" && len(x.shape) == 1:
+		return append([]int64{}, y.shape...)
+	case s.typ == "MatMul" && len(x.shape) == 2 && len(y.shape) == 2:
+		return []int64{x.shape[0], y.shape[1]}
+	}
+	return nil
 }
 
 // broadcast returns the shape to which shapes are repeated.

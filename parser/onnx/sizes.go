@@ -18,15 +18,15 @@ const maxSmall = 16
 type sized struct {
 	inputs []int
 	size   func(values [][]float64) float64
-	of     bool // it is of as many elements of its first input
+	of     bool // it is so for each element of its first input, whose dimensions they may leave as they are
 }
 
 // sizes are the operators that make a tensor of a size that inputs say.
 var sizes = map[string][]sized{
-	"ConstantOfShape": {{[]int{0}, product, false}}, "Expand": {{[]int{1}, product, false}}, "Tile": {{[]int{1}, product, true}}, "OneHot": {{[]int{1}, product, true}},
-	"Upsample": {{[]int{1}, product, true}}, "CenterCropPad": {{[]int{1}, product, false}}, "MaxUnpool": {{[]int{2}, product, false}}, "AffineGrid": {{[]int{1}, product, false}}, "DFT": {{[]int{1}, product, false}},
+	"ConstantOfShape": {{[]int{0}, product, false}}, "Expand": {{[]int{1}, product, true}}, "Tile": {{[]int{1}, product, true}}, "OneHot": {{[]int{1}, product, true}},
+	"Upsample": {{[]int{1}, product, true}}, "CenterCropPad": {{[]int{1}, product, true}}, "MaxUnpool": {{[]int{2}, product, false}}, "AffineGrid": {{[]int{1}, product, false}}, "DFT": {{[]int{1}, product, true}},
 	"HannWindow": {{[]int{0}, product, false}}, "HammingWindow": {{[]int{0}, product, false}}, "BlackmanWindow": {{[]int{0}, product, false}}, "MelWeightMatrix": {{[]int{0, 1}, product, false}},
-	"Resize": {{[]int{3}, product, false}, {[]int{2}, product, true}}, "Pad": {{[]int{1}, padded, false}}, "Range": {{[]int{0, 1, 2}, between, false}}, "TopK": {{[]int{1}, product, false}},
+	"Resize": {{[]int{3}, product, true}, {[]int{2}, product, true}}, "Pad": {{[]int{1}, padded, true}}, "Range": {{[]int{0, 1, 2}, between, false}}, "TopK": {{[]int{1}, product, false}},
 }
 
 // product is the product of all values; nothing below 0 makes it smaller.
@@ -233,20 +233,31 @@ func (d *decoder) constantsOf(s *sizing, inputs []*folded, n float64) error {
 	return nil
 }
 
-// saidBy returns how many elements inputs or attributes say that an operator makes, 0 where they say
-// nothing or are no constants.
-func (d *decoder) saidBy(s *sizing, inputs []*folded) (n float64, err error) {
+// attributed returns how many elements the attributes of an operator say that it makes of an input with
+// each elements.
+func (s *sizing) attributed(each float64) (n float64) {
 	for name, values := range s.sizes {
-		if name == "start" || name == "end" || name == "value" {
-			continue
-		}
 		switch size := [][]float64{values}; name {
+		case "start", "end", "value":
 		case "pads":
-			n = max(n, padded(size))
+			n = max(n, padded(size)*each)
+		case "scales", "repeats":
+			n = max(n, product(size)*each)
 		default:
 			n = max(n, product(size))
 		}
 	}
+	return n
+}
+
+// saidBy returns how many elements inputs or attributes say that an operator makes, 0 where they say
+// nothing or are no constants.
+func (d *decoder) saidBy(s *sizing, inputs []*folded) (n float64, err error) {
+	each := 1.0
+	if len(inputs) > 0 && inputs[0] != nil {
+		each = inputs[0].count
+	}
+	n = s.attributed(each)
 	for _, row := range sizes[s.typ] {
 		values := make([][]float64, 0, maxInputs)
 		for _, k := range row.inputs {
@@ -263,8 +274,11 @@ func (d *decoder) saidBy(s *sizing, inputs []*folded) (n float64, err error) {
 			continue
 		}
 		size := row.size(values)
-		if row.of && inputs[0] != nil {
-			size *= inputs[0].count
+		switch {
+		case s.typ == "Expand" && inputs[0] != nil && inputs[0].shape != nil && inputs[1].shapes():
+			size = shaped(broadcast([]*folded{inputs[0], {shape: whole(inputs[1].values)}})).count
+		case row.of:
+			size *= each
 		}
 		n = max(n, size)
 	}
