@@ -305,7 +305,7 @@ func (m *matcher) isReal(word string) bool {
 	if strings.Trim(word, "+-.0123456789eEinfa") != "" {
 		return false
 	}
-	_, ok, err := wire.Float(word, 64, func(n int64) error {
+	_, ok, err := wire.Float(word, func(n int64) error {
 		m.cost += n
 		return m.settle()
 	})

@@ -211,7 +211,7 @@ func (m *machine) opFloat() error {
 	if !isFloat(s) {
 		return wire.ErrSyntax.WithRule("pickle.number").Errorf("%s is not a number", wire.Quote(s))
 	}
-	v, ok, err := wire.Float(s, 64, m.steps.Take)
+	v, ok, err := wire.Float(s, m.steps.Take)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ var unpaid = map[string][]string{
 		parser: max(len(x), len(y))`),
 	"inputs, outputs and attributes of an operator or a function of ONNX, of which 16 are kept": rows(`
 		parser: given
-		parser: given[1:]
+		parser: inputs[1:]
 		parser: inputs
 		parser: p.inputs
 		parser: s.inputs

@@ -326,7 +326,7 @@ func (g *growth) numberOf(text string) float64 {
 	if v, err := strconv.ParseUint(text, 0, 64); err == nil {
 		return float64(v)
 	}
-	v, ok, err := wire.Float(text, 64, g.j.steps.Take)
+	v, ok, err := wire.Float(text, g.j.steps.Take)
 	if err != nil {
 		g.j.err = err
 	}

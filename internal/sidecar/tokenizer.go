@@ -65,7 +65,7 @@ func (w *walk) padded(text string, at int64) error {
 	if key != "pad_to_multiple_of" && !(key == "Fixed" && w.below("strategy")) {
 		return nil
 	}
-	n, ok, err := wire.Float(text, 64, w.steps.Take)
+	n, ok, err := wire.Float(text, w.steps.Take)
 	if err != nil || text == "null" || ok && n <= maxPadding {
 		return err
 	}

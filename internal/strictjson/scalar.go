@@ -124,7 +124,7 @@ func (d *Decoder) Finite() (text string, f float64, err error) {
 	if text, err = d.Number(); err != nil {
 		return "", 0, err
 	}
-	f, ok, err := wire.Float(text, 64, d.steps.Take)
+	f, ok, err := wire.Float(text, d.steps.Take)
 	if err != nil {
 		return "", 0, d.FailAt("", start, err)
 	}

@@ -102,7 +102,7 @@ func (s *sizing) part(shape []float64) []float64 {
 }
 
 // placeIn returns the place that a number names in a list of n, from its end if it is below 0; the
-// beginning for what is no number.
+// beginning if it is not a number.
 func placeIn(v float64, n int) int {
 	if v < 0 {
 		v += float64(n)
