@@ -159,14 +159,15 @@ api: ## what the public packages export, after a change of it: api/*.txt
 # The packages that start a goroutine are tested whole; where tests alone start one,
 # those of the files that do, and the seeds of the targets that convert, write or
 # listen. In all others there is no second one to race with. What -short leaves out
-# are more inputs to the same goroutines, which `make test` runs without the detector.
+# are more inputs to the same goroutines, which `make test` runs without the detector. Each process of
+# the detector waits for a second before it ends, and some tests start hundreds.
 STARTS = ^[[:space:]]*(defer )?go [A-Za-z_.]+[(]|[.]Go[(]|[.]Parallel[(]|RunParallel
 SEEDS = FuzzArrival|FuzzClamd|FuzzEdit|FuzzForget|FuzzServe|FuzzUpload
-searching = git grep -l 'effort\.' -- '*_test.go'
+searching = git grep -lE 'effort[.](Of|Whole|Seeds)|ANAMNESIS_SEARCH' -- '*_test.go'
 starting = git grep -lE '$(STARTS)' -- $(1) | grep -v -e '/_' $(patsubst %,-e '^%/',$(NESTED))
 
 race: ## packages with goroutines
-	@whole=$$($(call starting,'*.go' ':!*_test.go') | xargs -n 1 dirname | sort -u | sed 's|^|./|') && \
+	@export GORACE=atexit_sleep_ms=50; whole=$$($(call starting,'*.go' ':!*_test.go') | xargs -n 1 dirname | sort -u | sed 's|^|./|') && \
 	echo "whole:" $$whole && MUST_HAVE=$(MUST_HAVE) $(GO) test -race -short -timeout 15m $$whole && \
 	tests=$$($(call starting,'*_test.go') | xargs sed -nE 's/^func (Test[A-Za-z0-9_]+)[(]t .*/\1/p' | sort -u | paste -sd '|' -) && \
 	MUST_HAVE=$(MUST_HAVE) $(GO) test -race -short -timeout 15m -run "^($$tests|$(SEEDS))$$" $$($(call starting,'*_test.go') | xargs -n 1 dirname | sort -u | sed 's|^|./|' | grep -vxF "$$whole")

@@ -131,7 +131,7 @@ func TestChangesOfEveryKindOfFileInvalidateAStatement(t *testing.T) {
 		files := maps.Clone(base)
 		files["sub/"+kinds[kind][0]] = kinds[kind][1]
 		for j, what := range slices.Sorted(maps.Keys(changes)) {
-			if !effort.Whole() && (i+j)%3 != 0 {
+			if !effort.Whole() && (i+j)%3 != 0 || !effort.Some((i+j)/3) {
 				continue
 			}
 			before, after := t.TempDir(), t.TempDir()
@@ -162,7 +162,7 @@ func TestChangesOfEveryKindOfFileInvalidateAStatement(t *testing.T) {
 	}
 	// A pointer to a missing file, or a part without what it is a part of, is not a model, so its folder gets
 	// no statement.
-	if refused = slices.Compact(refused); !slices.Equal(refused, []string{"dcp", "git-lfs"}) {
+	if refused = slices.Compact(refused); !slices.Equal(refused, []string{"dcp", "git-lfs"}) && !effort.Race {
 		t.Errorf("not attested: %q", refused)
 	}
 	t.Logf("%d changes of files of %d kinds", count, len(kinds))

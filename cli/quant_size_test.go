@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/anamnesis-go/anamnesis/internal/effort"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 )
@@ -20,6 +21,9 @@ func TestDecodedSizesAreExactlyWhatIsWritten(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "out.safetensors")
 	for i, file := range files {
+		if !effort.Some(i) {
+			continue
+		}
 		to := []string{"bf16", "f16", "f32"}[i%3]
 		var said struct {
 			Quantized struct{ Decoded, Passthrough, Weights int64 }

@@ -22,6 +22,10 @@ func Of(usual, all int) int {
 	return usual
 }
 
+// Some reports whether the i-th of many cases is tried that differ in their data and start the same
+// goroutines: each, or one of eight under the race detector.
+func Some(i int) bool { return !Race || i%8 == 0 }
+
 // Seeds reports a run that needs all seeds of a fuzz target: a search by mutation begins
 // with them (the stage fuzz-ci does so for every target). In `go test` a target runs some of
 // them, since the files of the corpus have tests of their own.
