@@ -9,6 +9,8 @@ signal ends, no memory, a pickle that the library refuses, and a value that it c
 the pickles of failures are kept in ./attack.
 """
 import collections
+import contextlib
+import importlib
 import json
 import os
 import pathlib
@@ -156,9 +158,9 @@ def main():
     import pandas  # noqa: F401
     import scipy.sparse  # noqa: F401
     if os.environ.get("POLICY"):
-        import lightgbm  # noqa: F401
-        import sklearn.ensemble  # noqa: F401
-        import xgboost  # noqa: F401
+        for name in ("lightgbm", "sklearn.ensemble", "xgboost"):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
     rng = random.Random(int(os.environ.get("SEED", "1")))
     seeds = [p.read_bytes() for folder in folders for p in sorted(pathlib.Path(folder).iterdir()) if p.name.endswith(("-3.pkl", "-2.pkl")) or os.environ.get("POLICY") and p.name.endswith(".pkl")]
     seeds = [pieces(pickletools.optimize(s)) for s in seeds if len(s) < 20000 and b"NumpyArrayWrapper" not in s]  # whose arrays are between the instructions
