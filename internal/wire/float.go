@@ -9,9 +9,9 @@ import (
 )
 
 // Float returns the nearest float of a number that a file writes as text; ok is false for what
-// [strconv.ParseFloat] refuses. It first asks pay for [FloatSteps]. What strconv would convert digit by
-// digit is divided as an integer, and is right where strconv (Go 1.26) is not: a number of more than 800
-// digits before its point.
+// [strconv.ParseFloat] refuses. It first asks pay for [FloatSteps]. A number that strconv would convert
+// digit by digit is divided as an integer, which is right where strconv (Go 1.26) is not: a number of more
+// than 800 digits before its point.
 func Float(text string, pay func(int64) error) (f float64, ok bool, err error) {
 	d, plain := decimalOf(text)
 	if err := pay(d.steps()); err != nil {
