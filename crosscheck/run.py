@@ -113,7 +113,7 @@ def run(part, libraries, built, elements):
                 env = libraries.environment(["merge", "quant"])
             elif part == "tokens":
                 env = libraries.environment(["tokens", "quant", "gptqmodel"])
-            elif part in ("hdf5", "kinds", "tflite", "whisper"):
+            elif part in ("hdf5", "kinds", "sizes", "tflite", "whisper"):
                 env = libraries.environment(["kinds", "quant"])
             elif part == "clients":
                 env = libraries.environment(["clients", "libraries", "quant"])

@@ -173,6 +173,7 @@ var formatsRefusals = []refusalRow{
 	{"onnx.data-size", wire.ErrMismatch, warning, "The size of a tensor's data does not match its shape and type.", fetchAgain},
 	{"onnx.data-type", wire.ErrUnsupported, note, "A data type that ONNX does not have.", "Export the model again with a released version of onnx: no released version has this type."},
 	{"onnx.data-twice", wire.ErrMismatch, warning, "The data of a tensor is in two fields of the file, and readers differ in which one they take.", doNotLoad},
+	{"onnx.rounds", wire.ErrUnsupported, note, "The sizes of operators follow from one another in an order that takes too many steps to compute.", "Export the model again, with its operators in the order in which they run."},
 	{"onnx.dimensions", wire.ErrUnsupported, note, "A tensor has more dimensions than this reader supports.", "Export the model again with fewer dimensions."},
 	{"onnx.external-both", wire.ErrMismatch, warning, "The data of a tensor is both in the file and external.", fetchAgain},
 	{"onnx.external-key", wire.ErrUnsupported, note, "External data is described by a key that ONNX does not have.", "Save it again with onnx.save(model, path, save_as_external_data=True), which writes location, offset and length."},

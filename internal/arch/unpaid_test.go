@@ -24,12 +24,21 @@ var unpaid = map[string][]string{
 		parser: row.others`),
 	"the numbers of small constants of ONNX, at most 16 of each of 16 inputs": rows(`
 		parser: values
-		parser: max(len(x), len(y))`),
+		parser: along`),
+	"graphs of an operator of ONNX and their outputs, which each round of its operators pays": rows(`
+		parser: s.bodies
+		parser: graphs
+		parser: g.outputs
+		parser: g.outputs[min(first, len(g.outputs)):]`),
 	"inputs, outputs and attributes of an operator or a function of ONNX, of which 16 are kept": rows(`
 		parser: given
+<<<<<<< HEAD
 		parser: inputs[1:]
+=======
+>>>>>>> c6594365 (parser/onnx: bound sizes of constants instead of guessing them)
 		parser: inputs
-		parser: p.inputs
+		parser: inputs[1:]
+		parser: slices.Concat(p.inputs, p.outputs)
 		parser: s.inputs
 		parser: o.sizes
 		parser: s.sizes`),

@@ -2,6 +2,8 @@ package onnx
 
 import (
 	"cmp"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/wire"
@@ -12,6 +14,122 @@ var errCalls = wire.ErrRange.WithRule("onnx.calls")
 
 // A callName identifies a function: an operator of these three names calls it.
 type callName struct{ domain, name, overload string }
+
+// plain is the name with the shorter spelling of its domain.
+func (n callName) plain() callName {
+	if n.domain == "ai.onnx" {
+		n.domain = ""
+	}
+	return n
+}
+
+// A formal is the inputs and outputs of a function by name.
+type formal struct{ inputs, outputs []string }
+
+// formal keeps the inputs and outputs of a function, which are constants where those of an operator that
+// calls it are.
+func (d *decoder) formal(p *functionProto, at int64) error {
+	cost := int64(constantCost + len(p.domain) + len(p.name) + len(p.overload))
+	for _, name := range slices.Concat(p.inputs, p.outputs) {
+		cost += int64(16 + len(name))
+	}
+	if err := d.b.Hold(cost); err != nil {
+		return wire.At(Format, "FunctionProto", at, err)
+	}
+	n := callName{strings.Clone(p.domain), strings.Clone(p.name), strings.Clone(p.overload)}.plain()
+	if d.formals[n] == nil {
+		d.formals[n] = &formal{p.inputs, p.outputs}
+	}
+	return nil
+}
+
+// branches takes the outputs of an operator from those of the graphs that it has: those of one for If; for
+// others, which give their graphs what these make, they are not known, though constants.
+func (d *decoder) branches(s *sizing, inputs []*folded, constant bool) error {
+	if n, exact := d.collected(s, inputs); n > 0 {
+		if err := d.charged(s, n, exact); err != nil {
+			return err
+		}
+	}
+	if !constant {
+		return nil
+	}
+	for _, g := range s.bodies {
+		for _, name := range g.inputs {
+			if err := d.constant(name, unbounded(), s.at); err != nil {
+				return err
+			}
+		}
+	}
+	any, made := unbounded(), len(s.bodies) > 0
+	for _, g := range s.bodies {
+		for _, name := range g.outputs {
+			made = made && d.constants[name] != nil
+		}
+	}
+	for k, name := range s.outputs {
+		c := any
+		if s.typ == "If" {
+			c = d.eitherOf(s.bodies, k)
+		} else if !made {
+			continue
+		}
+		if c != nil {
+			if err := d.constant(name, c, s.at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// collected returns how many elements an operator collects at most that runs its graph again and again, and
+// whether they are exact: those of its outputs that are constants.
+func (d *decoder) collected(s *sizing, inputs []*folded) (n float64, exact bool) {
+	if s.typ == "If" || len(inputs) == 0 {
+		return 0, true
+	}
+	trips, first := 0.0, 0
+	for _, c := range inputs {
+		if c != nil && !c.data {
+			trips = max(trips, c.count)
+		}
+	}
+	if s.typ == "Loop" {
+		first = 1 + max(len(inputs)-2, 0) // after the condition and the states
+		if trips = 0; inputs[0] != nil && len(inputs[0].values) == 1 {
+			trips = max(inputs[0].values[0], 0)
+		}
+	}
+	exact = true
+	for _, g := range s.bodies {
+		for _, name := range g.outputs[min(first, len(g.outputs)):] {
+			if c := d.constants[name]; c != nil {
+				m, whole := c.size()
+				n, exact = n+m*trips, exact && whole
+			}
+		}
+	}
+	if n != n {
+		n = math.Inf(1)
+	}
+	return n, exact
+}
+
+// eitherOf returns what is known of an output of one of several graphs; nil if one may be no constant.
+func (d *decoder) eitherOf(graphs []formal, output int) (c *folded) {
+	for _, g := range graphs {
+		if output >= len(g.outputs) || d.constants[g.outputs[output]] == nil {
+			return nil
+		}
+		v := d.constants[g.outputs[output]]
+		if c == nil {
+			c = v
+		}
+		c = c.or(v)
+	}
+	return c
+}
 
 // A call says how often a function has operators of a name. The model's own graphs are the caller -1.
 type call struct {
@@ -53,9 +171,7 @@ func (d *decoder) ran(o *nodeProto, at int64) error {
 
 // nameOf returns the number of a name. ai.onnx is the longer spelling of the domain without a name.
 func (d *decoder) nameOf(n callName, at int64) (int32, error) {
-	if n.domain == "ai.onnx" {
-		n.domain = ""
-	}
+	n = n.plain()
 	if id, known := d.calls.names[n]; known {
 		return id, nil
 	}

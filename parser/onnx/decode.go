@@ -52,13 +52,15 @@ type decoder struct {
 
 	calls     calls
 	sized     []sizing
-	constants map[string]*folded  // by name
-	formals   map[opName][]string // inputs of functions
-	dry       bool                // constants are given to functions, and nothing is charged
-	statics   map[string][]int64  // shapes that the file states of values
-	folded    int64               // bytes that operators make of constants
-	looped    bool                // a finding says that an operator loops
-	unsized   bool                // a finding says that a size is not known
+	constants map[string]*folded   // by name
+	formals   map[callName]*formal // of functions
+	dry       bool                 // nothing is charged yet
+	changed   bool                 // more is known of a value than before
+	widens    bool                 // what changes is taken for unknown
+	statics   map[string]*folded   // values that are no constants, of which the shape is known
+	folded    int64                // bytes that operators make of constants
+	looped    bool                 // a finding says that an operator loops
+	unsized   bool                 // a finding says that a size is not known
 }
 
 // Decode reads the structure of a model of size bytes. Its external data are read after
@@ -68,7 +70,7 @@ func Decode(b *limits.Budget, r io.ReaderAt, size int64) (*File, error) {
 	d := &decoder{
 		b: b, steps: b.Steps(), read: pb.NewReader(b, "ONNX 1.23", causes), c: wire.NewCursor(b, Format, r, size), out: new(File),
 		scopes: make([]scope, 1), foreign: map[opName]int64{}, functions: map[opName]bool{}, files: map[string]int32{},
-		calls: calls{names: map[callName]int32{}, recent: map[int32]int{}, bodies: map[int32]bool{}}, constants: map[string]*folded{}, statics: map[string][]int64{}, formals: map[opName][]string{},
+		calls: calls{names: map[callName]int32{}, recent: map[int32]int{}, bodies: map[int32]bool{}}, constants: map[string]*folded{}, statics: map[string]*folded{}, formals: map[callName]*formal{},
 	}
 	d.out.File = tensor.File{Name: Format, Source: r}
 	d.out.size = size

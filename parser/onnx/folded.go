@@ -4,106 +4,155 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
-	"strings"
 
 	pb "github.com/anamnesis-go/anamnesis/internal/protobuf"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 )
 
-// A folded is what is known of a constant: of an initializer, and of what a runtime computes of
-// constants when it loads a model.
+// Types of numbers, as TensorProto counts them.
+const (
+	typeFloat, typeInt64, typeString, typeBool, typeDouble = 1, 7, 8, 9, 11
+)
+
+// A folded holds the facts known of a value: of an initializer, and of what a runtime computes of constants
+// when it loads a model. A fact that is missing is never taken to be small.
 type folded struct {
-	values []float64 // its numbers, if they are few and known
+	values []float64 // its numbers in order, if they are few and known
 	shape  []int64   // nil if it is not known
-	count  float64   // of elements, at least
-	loose  bool      // its numbers are among these, or none of them is larger
+	count  float64   // of elements, at most, where an axis of 0 counts as 1; infinite if it is not known
+	bound  float64   // no number is farther from 0; infinite if it is not known
+	typ    int64     // of its numbers; 0 if it is not known
+	data   bool      // it is no constant: only its shape is known
 }
 
-// shaped returns a constant of a shape, whose numbers are not known.
+// shaped returns a value of a shape, whose numbers are not known.
 func shaped(shape []int64) *folded {
-	c := &folded{shape: shape, count: 1}
+	c := &folded{shape: shape, count: 1, bound: math.Inf(1)}
 	if shape == nil {
 		c.shape = []int64{}
 	}
 	for _, n := range shape {
-		c.count *= math.Abs(float64(n)) // a size below 0, which is refused elsewhere, takes nothing away
+		c.count *= max(math.Abs(float64(n)), 1) // a size below 0, which is refused elsewhere, takes nothing away
 	}
 	return c
 }
 
-// flat returns a list of numbers.
-func flat(values []float64) *folded {
-	return &folded{values: values, shape: []int64{int64(len(values))}, count: float64(len(values))}
+// listed returns a constant of known numbers.
+func listed(values []float64, shape []int64, typ int64) *folded {
+	c := shaped(shape)
+	c.values, c.typ, c.bound = values, typ, largest(values)
+	return c
+}
+
+// unbounded is a value of which nothing is known.
+func unbounded() *folded { return &folded{count: math.Inf(1), bound: math.Inf(1)} }
+
+// largest returns how far numbers are from 0; infinite where one is no number.
+func largest(values []float64) float64 {
+	out := 0.0
+	for _, v := range values {
+		if v != v {
+			return math.Inf(1)
+		}
+		out = max(out, math.Abs(v))
+	}
+	return out
 }
 
 // folded returns the constant that a tensor is.
 func (a *tensorProto) folded() *folded {
 	c := shaped(a.e.shape)
-	if c.values = a.small; float64(len(a.small)) != c.count {
-		c.values = nil
+	c.typ = int64(a.e.typ)
+	if n, _ := wire.Product(a.e.shape); uint64(len(a.small)) == uint64(n) && c.typ != typeString && (n == 0 || a.small != nil) {
+		c.values, c.bound = append([]float64{}, a.small...), largest(a.small)
+	}
+	if c.typ == typeBool {
+		c.bound = 1
 	}
 	return c
 }
 
-// beyond reports whether a constant makes larger tensors than another.
-func (c *folded) beyond(other *folded) bool {
-	if (c.values == nil) != (other.values == nil) {
-		return c.values == nil
+// or returns what is known of a value that may be either of two.
+func (c *folded) or(other *folded) *folded {
+	out := &folded{count: max(c.count, other.count), bound: max(c.bound, other.bound), data: c.data || other.data}
+	if c.typ == other.typ {
+		out.typ = c.typ
 	}
-	x, y := product([][]float64{c.values}), product([][]float64{other.values})
-	return x > y || x == y && c.count > other.count
+	if c.shape != nil && other.shape != nil && slices.Equal(c.shape, other.shape) {
+		out.shape = c.shape
+	}
+	if c.values != nil && other.values != nil && out.shape != nil && slices.Equal(c.values, other.values) {
+		out.values = c.values
+	}
+	return out
 }
 
-// vector reports whether the numbers of a constant are known, and are a list or one number.
-func (c *folded) vector() bool {
-	return c != nil && c.values != nil && !c.loose && c.shape != nil && len(c.shape) <= 1
+// same reports whether equal things are known of two values.
+func (c *folded) same(other *folded) bool {
+	return c.count == other.count && c.bound == other.bound && c.typ == other.typ && c.data == other.data &&
+		(c.shape == nil) == (other.shape == nil) && slices.Equal(c.shape, other.shape) && (c.values == nil) == (other.values == nil) && slices.Equal(c.values, other.values)
 }
 
-// shapes reports whether the numbers of a constant are the dimensions of a shape, of which none is left to
-// be found.
-func (c *folded) shapes() bool {
-	return c.vector() && !slices.ContainsFunc(c.values, func(v float64) bool { return !(v >= 1 && v <= 1<<53 && v == math.Trunc(v)) })
+// elements returns how many elements a value of a known shape has.
+func (c *folded) elements() float64 {
+	n := 1.0
+	for _, d := range c.shape {
+		n *= float64(d)
+	}
+	return n
 }
+
+// open reports whether it is not known how many elements a value has.
+func (c *folded) open() bool { return math.IsInf(c.count, 1) }
+
+// list reports whether the numbers of a constant are known, and are a list or one number.
+func (c *folded) list() bool { return c != nil && c.values != nil && len(c.shape) <= 1 }
 
 // says notes what an attribute says of the output.
 func (o *nodeProto) says(a *attributeProto) {
+	o.refers = o.refers || a.refers
 	switch a.name {
-	case "start", "end":
-		if o.typ != "Shape" {
-			return
-		}
-	case "value", "sparse_value", "value_int", "value_ints", "value_float", "value_floats":
-		if o.typ != "Constant" {
-			break // what ConstantOfShape repeats
-		}
-		if o.value = a.folded; o.value == nil {
-			o.value = flat(a.value)
-			if a.name == "value_int" {
-				o.value.shape = []int64{}
+	case "value", "sparse_value", "value_int", "value_ints", "value_float", "value_floats", "value_string", "value_strings":
+		if o.value = unbounded(); a.folded != nil {
+			o.value = a.folded
+		} else if a.sparse != nil {
+			o.value = shaped(a.sparse)
+		} else if len(a.value) > 0 && !a.many {
+			shape := []int64{int64(len(a.value))}
+			if a.name == "value_int" || a.name == "value_float" {
+				shape = []int64{}
 			}
+			typ := int64(typeInt64)
+			if a.name == "value_float" || a.name == "value_floats" {
+				typ = typeFloat
+			}
+			o.value = listed(a.value, shape, typ)
 		}
 		return
-	case "strides":
-		if o.typ != "ConvTranspose" {
-			return
-		}
-	case "shape", "output_shape", "output_padding", "scales", "pads", "repeats":
-	default:
+	}
+	if !keptAttributes[a.name] {
 		return
 	}
-	if len(a.value) > 0 {
-		if o.sizes == nil {
-			o.sizes = map[string][]float64{}
-		}
-		o.sizes[a.name] = a.value
+	if o.sizes == nil {
+		o.sizes = map[string][]float64{}
 	}
+	if o.sizes[a.name] = a.value; a.many || a.refers || a.folded != nil {
+		o.sizes[a.name] = []float64{math.NaN()} // which is no size
+	}
+}
+
+// keptAttributes are those that say sizes, or where numbers come to be.
+var keptAttributes = map[string]bool{
+	"axis": true, "axes": true, "to": true, "keepdims": true, "perm": true, "allowzero": true, "start": true, "end": true, "new_axis": true, "fmod": true, "dtype": true, "noop_with_empty_axes": true, "num_outputs": true,
+	"starts": true, "ends": true, "split": true,
+	"strides": true, "shape": true, "output_shape": true, "output_padding": true, "scales": true, "pads": true, "repeats": true, "height_scale": true, "width_scale": true,
 }
 
 // floats keeps a few numbers of an attribute.
 func (a *attributeProto) floats(at wire.Cursor) error {
 	n := at.Left() / 4
 	if n > maxSmall {
-		a.folded = shaped([]int64{n})
+		a.many, a.folded = true, shaped([]int64{n})
 		return nil
 	}
 	p, err := at.Bytes(uint64(4 * n))
@@ -111,142 +160,6 @@ func (a *attributeProto) floats(at wire.Cursor) error {
 		a.value = append(a.value, float64(math.Float32frombits(binary.LittleEndian.Uint32(p[4*i:]))))
 	}
 	return err
-}
-
-// elementwise are the operators whose inputs are repeated to one shape.
-var elementwise = map[string]bool{
-	"Add": true, "Sub": true, "Mul": true, "Div": true, "Pow": true, "Max": true, "Min": true, "Mean": true, "Sum": true, "Mod": true, "Where": true, "PRelu": true, "BitShift": true,
-	"Equal": true, "Less": true, "LessOrEqual": true, "Greater": true, "GreaterOrEqual": true, "And": true, "Or": true, "Xor": true, "BitwiseAnd": true, "BitwiseOr": true, "BitwiseXor": true,
-}
-
-// multiplied are the operators whose output may have a place for each pair of elements of their inputs.
-var multiplied = map[string]bool{"MatMul": true, "MatMulInteger": true, "Gemm": true, "Einsum": true, "Gather": true, "GatherND": true, "OneHot": true, "Conv": true}
-
-// joined are the operators whose output has the elements of all inputs.
-var joined = map[string]bool{"Concat": true, "SequenceConstruct": true, "ConcatFromSequence": true, "SequenceInsert": true}
-
-// compute returns what is known of an output of an operator on constants, whose inputs are nil where none
-// is given.
-func (s *sizing) compute(inputs []*folded, output int) *folded {
-	if !slices.ContainsFunc(inputs, func(c *folded) bool { return c != nil }) {
-		return &folded{count: 1}
-	}
-	out := s.size(inputs)
-	if output > 0 && s.typ != "Split" {
-		return out // the places of what TopK and Unique find, and states
-	}
-	if v, ok := s.exact(inputs); ok && len(v) <= maxSmall {
-		out.values, out.loose = v, slices.ContainsFunc(inputs, func(c *folded) bool { return c != nil && c.loose })
-		if out.shape != nil && product([][]float64{numbers(out.shape)}) != float64(len(v)) {
-			out.shape = nil
-		}
-		if out.shape == nil && (asList[s.typ] || len(v) == 1) {
-			out.shape = []int64{int64(len(v))}
-		}
-		out.count = float64(len(v))
-		return out
-	}
-	if of, is := chosen[s.typ]; is {
-		out.values, out.loose = among(inputs, of), true
-	}
-	return out
-}
-
-// size returns the shape and the elements of the output of an operator on constants.
-func (s *sizing) size(inputs []*folded) *folded {
-	sum, most, product, known := 0.0, 0.0, 1.0, true
-	for _, c := range inputs {
-		if c == nil {
-			known = false
-			continue
-		}
-		sum, most, product, known = sum+c.count, max(most, c.count), product*max(c.count, 1), known && c.shape != nil
-	}
-	switch {
-	case joined[s.typ]:
-		return &folded{count: sum}
-	case elementwise[s.typ] && known:
-		return shaped(broadcast(inputs))
-	case elementwise[s.typ], multiplied[s.typ]:
-		if known && len(inputs) == 2 {
-			if shape := s.pairShape(inputs[0], inputs[1]); shape != nil {
-				return shaped(shape)
-			}
-		}
-		return &folded{count: product}
-	case s.typ == "Reshape" && len(inputs) == 2 && inputs[0] != nil && inputs[1].shapes():
-		return &folded{count: inputs[0].count, shape: whole(inputs[1].values)}
-	case kept[s.typ] && inputs[0] != nil:
-		return &folded{count: inputs[0].count, shape: inputs[0].shape}
-	}
-	return &folded{count: most}
-}
-
-// pairShape returns the shape of the output of an operator on two constants of known shapes; nil if it is
-// not computed here.
-func (s *sizing) pairShape(x, y *folded) []int64 {
-	switch {
-	case s.typ == "Gather" && len(x.shape) == 1:
-		return append([]int64{}, y.shape...)
-	case s.typ == "MatMul" && len(x.shape) == 2 && len(y.shape) == 2:
-		return []int64{x.shape[0], y.shape[1]}
-	}
-	return nil
-}
-
-// broadcast returns the shape to which shapes are repeated.
-func broadcast(given []*folded) []int64 {
-	rank := 0
-	for _, c := range given {
-		rank = max(rank, len(c.shape))
-	}
-	out := make([]int64, 0, maxDims)
-	for i := range rank {
-		n := int64(1)
-		for _, c := range given {
-			if k := i - rank + len(c.shape); k >= 0 && c.shape[k] != 1 {
-				n = max(n, c.shape[k])
-			}
-		}
-		out = append(out, n)
-	}
-	return out
-}
-
-// whole returns numbers as a shape.
-func whole(values []float64) []int64 {
-	out := make([]int64, 0, maxSmall)
-	for _, v := range values {
-		out = append(out, int64(v))
-	}
-	return out
-}
-
-// numbers returns a shape as numbers.
-func numbers(shape []int64) []float64 {
-	out := make([]float64, 0, maxDims)
-	for _, n := range shape {
-		out = append(out, float64(n))
-	}
-	return out
-}
-
-// among returns numbers of which none of an output is larger that is chosen from inputs; nil if they are
-// not known.
-func among(inputs []*folded, of []int) []float64 {
-	out := []float64{}
-	for k, c := range inputs {
-		if c == nil || of != nil && !slices.Contains(of, k) {
-			continue
-		}
-		if c.values == nil || len(out)+len(c.values) > maxSmall {
-			return nil
-		}
-		for _, v := range c.values {
-			out = append(out, max(math.Abs(v), 1))
-		}
-	}
-	return out
 }
 
 // A dimsProto is a ValueInfoProto, or a message in it: the shape that the file states of a value.
@@ -289,25 +202,7 @@ func (d *decoder) static(v *dimsProto) error {
 	if v.name == "" || v.free || !v.said || slices.ContainsFunc(v.dims, func(n int64) bool { return n < 0 }) {
 		return nil
 	}
-	if before, has := d.statics[v.name]; has && shaped(before).count >= shaped(v.dims).count {
-		return nil
-	}
-	err := d.b.Hold(int64(constantCost + len(v.name) + 8*len(v.dims)))
-	d.statics[strings.Clone(v.name)] = v.dims
-	return wire.At(Format, "value "+wire.Quote(v.name), wire.NoOffset, err)
-}
-
-// formal keeps the inputs of a function, which are constants where those of an operator that calls it are.
-func (d *decoder) formal(p *functionProto, at int64) error {
-	cost := int64(constantCost + len(p.domain) + len(p.name))
-	for _, name := range p.inputs {
-		cost += int64(16 + len(name))
-	}
-	if err := d.b.Hold(cost); err != nil {
-		return wire.At(Format, "FunctionProto", at, err)
-	}
-	if d.formals[opName{strings.Clone(p.domain), strings.Clone(p.name)}] == nil {
-		d.formals[opName{strings.Clone(p.domain), strings.Clone(p.name)}] = p.inputs
-	}
-	return nil
+	c := shaped(v.dims)
+	c.data = true
+	return d.keepValue(d.statics, v.name, c, wire.NoOffset)
 }

@@ -18,9 +18,10 @@ type graphProto struct {
 	d     *decoder
 	scope int32
 	nodes int
+	named formal // inputs and outputs
 }
 
-func (g *graphProto) Message(_ uint64, of pb.Hook) error {
+func (g *graphProto) Message(f uint64, of pb.Hook) error {
 	switch of := of.(type) {
 	case *nodeProto:
 		g.nodes++
@@ -37,6 +38,16 @@ func (g *graphProto) Message(_ uint64, of pb.Hook) error {
 		}
 		return g.d.add(&of.e, &g.scope, of.name)
 	case *dimsProto:
+		const input, output = 11, 12
+		if err := g.d.b.Hold(int64(16 + len(of.name))); err != nil {
+			return wire.At(Format, "GraphProto", wire.NoOffset, err)
+		}
+		switch f {
+		case input:
+			g.named.inputs = append(g.named.inputs, of.name)
+		case output:
+			g.named.outputs = append(g.named.outputs, of.name)
+		}
 		return g.d.static(of)
 	case *sparseProto:
 		if of.name == "" {
@@ -84,28 +95,30 @@ type attributeProto struct {
 	other   bool // it has something else than numbers
 
 	value  []float64 // of a small constant
+	many   bool      // it has more numbers than these
+	refers bool      // it is one of the function that its operator belongs to
 	folded *folded   // of a tensor, or of a list of numbers
+	sparse []int64   // the shape of a sparse tensor
+	bodies []formal  // of graphs
 }
 
 // attributeNumber is the field of an attribute that is one whole number, attributeType that
 // of its type.
-const attributeNumber, attributeNumbers, attributeType, attributeFloats = 3, 8, 20, 7
+const attributeNumber, attributeNumbers, attributeType, attributeFloats, attributeFloat = 3, 8, 20, 7, 2
 
 func (a *attributeProto) Number(f, v uint64) error {
 	switch f {
 	case attributeNumber:
 		a.number, a.numbers = int64(v), a.numbers+1
 		a.value = []float64{float64(int64(v))}
+	case attributeFloat:
+		a.other, a.value = true, []float64{float64(math.Float32frombits(uint32(v)))}
 	case attributeNumbers:
 		a.other = true
-		if len(a.value) < maxSmall {
-			a.value = append(a.value, float64(int64(v)))
-		}
+		a.keep(float64(int64(v)))
 	case attributeFloats:
 		a.other = true
-		if len(a.value) < maxSmall {
-			a.value = append(a.value, float64(math.Float32frombits(uint32(v))))
-		}
+		a.keep(float64(math.Float32frombits(uint32(v))))
 	case attributeType:
 	default:
 		a.other = true
@@ -113,9 +126,18 @@ func (a *attributeProto) Number(f, v uint64) error {
 	return nil
 }
 
+// keep keeps a number of a list, if it is short.
+func (a *attributeProto) keep(v float64) {
+	if a.many = a.many || len(a.value) >= maxSmall; !a.many {
+		a.value = append(a.value, v)
+	}
+}
+
 func (a *attributeProto) Text(f uint64, s string) error {
-	const name, note = 1, 13
+	const name, note, reference = 1, 13, 21
 	switch f {
+	case reference:
+		a.other, a.refers = true, true
 	case name:
 		a.name = s
 	case note:
@@ -145,11 +167,13 @@ func (a *attributeProto) Message(f uint64, of pb.Hook) error {
 	}
 	switch of := of.(type) {
 	case *graphProto:
+		a.bodies = append(a.bodies, of.named)
 		return a.d.below(of.scope, &a.scope, label)
 	case *tensorProto:
 		a.value, a.folded = of.small, of.folded()
 		return a.d.add(&of.e, &a.scope, label)
 	case *sparseProto:
+		a.sparse = of.dims
 		return a.d.add(&of.e, &a.scope, label)
 	}
 	return nil
@@ -167,6 +191,9 @@ type nodeProto struct {
 	inputs      []string
 	attributes  []attributeValue
 	value       *folded              // of a constant
+	refers      bool                 // an attribute is one of the function that it belongs to
+	many        bool                 // it has more inputs than these
+	bodies      []formal             // of its graphs
 	sizes       map[string][]float64 // attributes that say the size of the output
 }
 
@@ -178,11 +205,18 @@ func (o *nodeProto) Text(f uint64, s string) error {
 	case 1:
 		if len(o.inputs) < maxInputs {
 			o.inputs = append(o.inputs, s)
+		} else {
+			o.many = true
 		}
 	case 2:
 		if len(o.outputs) < maxInputs {
 			o.outputs = append(o.outputs, s)
+			break
 		}
+		if err := o.d.b.Hold(int64(16 + len(s))); err != nil { // of many
+			return wire.At(Format, "NodeProto", wire.NoOffset, err)
+		}
+		o.outputs = append(o.outputs, s)
 	case 4:
 		o.typ = s
 	case 7:
@@ -209,6 +243,7 @@ func (o *nodeProto) Message(_ uint64, of pb.Hook) error {
 			o.attributes = append(o.attributes, attributeValue{a.name, a.number, a.numbers == 1 && !a.other})
 		}
 		o.says(a)
+		o.bodies = append(o.bodies, a.bodies...)
 		return o.d.below(a.scope, &o.scope, a.name)
 	}
 	return nil
@@ -289,6 +324,7 @@ type functionProto struct {
 	scope    int32
 	nodes    int
 	inputs   []string
+	outputs  []string
 }
 
 func (p *functionProto) Text(f uint64, s string) error {
@@ -298,6 +334,10 @@ func (p *functionProto) Text(f uint64, s string) error {
 	case 4:
 		if len(p.inputs) < maxInputs {
 			p.inputs = append(p.inputs, s)
+		}
+	case 5:
+		if len(p.outputs) < maxInputs {
+			p.outputs = append(p.outputs, s)
 		}
 	case 10:
 		p.domain = s
