@@ -85,6 +85,19 @@ func (p *Policy) allowsVersions(name string, versions []string) bool {
 	})
 }
 
+// SetUses lists the class sets that a pickle uses and the policy allows, each with the versions that
+// could have written the pickle and that the policy allows. It is safe to load with one of these alone.
+func (p *Policy) SetUses(r *vm.Report) (list []vm.SetUse) {
+	for _, one := range r.Graph.SetUses() {
+		if !p.allowsSet(one.Set.Name) {
+			continue
+		}
+		one.Versions = slices.DeleteFunc(one.Versions, func(version string) bool { return !p.allowsVersions(one.Set.Name, []string{version}) })
+		list = append(list, one)
+	}
+	return list
+}
+
 // compareVersions compares only the digits of the parts of a version that the other version states.
 func compareVersions(have, want string) (sign int, ok bool) {
 	a, b := strings.Split(have, "."), strings.Split(want, ".")

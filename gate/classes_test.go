@@ -119,3 +119,56 @@ func TestPolicyNamesVersionsOfClassSets(t *testing.T) {
 		}
 	}
 }
+
+// A refusal says which version or attribute a class set does not have.
+func TestRefusalsOfClassSetsNameTheVersionOrTheAttribute(t *testing.T) {
+	p, err := gate.ReadPolicy(strings.NewReader(`{"version": 3, "classes": ["sklearn", "lightgbm"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, old, new, want string }{
+		{"onehot", "1.9.1", "1.10.", `BUILD states version "1.10." of scikit-learn, from which the class set sklearn was not made`},
+		{"onehot", "handle_unknown", "handle_unknows", `BUILD gives it the attribute "handle_unknows", which it has in no version of scikit-learn that could have written the rest of the file`},
+		{"older-lightgbm-booster", "pandas_categorical", "pandas_categoricas", `BUILD gives it the attribute "pandas_categoricas", which it has in no version of lightgbm`},
+	} {
+		data, err := os.ReadFile("../testdata/gate/classes/accepted/" + c.name + ".pkl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := strings.ReplaceAll(string(data), c.old, c.new)
+		if changed == string(data) {
+			t.Fatalf("%s does not hold %q", c.name, c.old)
+		}
+		if v, _ := check(t, gate.Gate{Policy: p}, changed, gate.Hint{Name: "m.pkl"}); v.Err == nil || !strings.Contains(v.Err.Error(), c.want) {
+			t.Errorf("%s, %s: %v", c.name, c.new, v.Err)
+		}
+	}
+}
+
+// A verdict lists the versions that could have written a file and that the policy allows.
+func TestVerdictsListTheVersionsOfClassSets(t *testing.T) {
+	for classes, want := range map[string]string{
+		`"lightgbm"`:            "lightgbm 4.0.0 4.1.0 4.2.0 4.3.0 4.4.0 4.5.0 4.6.0 4.7.0",
+		`"lightgbm>=4.6"`:       "lightgbm 4.6.0 4.7.0",
+		`"lightgbm<4", "scipy"`: "lightgbm",
+		`"scipy"`:               "",
+	} {
+		p, err := gate.ReadPolicy(strings.NewReader(`{"version": 3, "classes": [` + classes + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile("../testdata/gate/classes/accepted/lightgbm-categories.pkl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, _ := check(t, gate.Gate{Policy: p}, string(data), gate.Hint{Name: "m.pkl"})
+		var words []string
+		for _, use := range p.SetUses(v.Pickles[0].Report) {
+			words = append(words, use.Set.Module())
+			words = append(words, use.Versions...)
+		}
+		if got := strings.Join(words, " "); got != want {
+			t.Errorf("%s: %q, want %q", classes, got, want)
+		}
+	}
+}

@@ -262,7 +262,7 @@ func (m *machine) opBuild() error {
 		return err
 	}
 	if !ok {
-		if err := m.refuse("build", target, "BUILD gives it %s, which it does not accept", state, m.stanceOnState(target, state)); err != nil {
+		if err := m.refuse("build", target, notTaken, state, m.stanceOnState(target, state)); err != nil {
 			return err
 		}
 	}

@@ -80,12 +80,37 @@ func (v Value) SetVersions() (list []string) {
 	if g == nil || g.class == nil {
 		return nil
 	}
-	s := g.class.set
-	bits, known := v.g.written[s]
+	return v.g.versionsOf(g.class.set)
+}
+
+// versionsOf are those in which the library of a set could have written the pickle.
+func (g *Graph) versionsOf(s *ClassSet) (list []string) {
+	bits, known := g.written[s]
 	for i, version := range s.Versions() {
 		if !known || bits&(1<<i) != 0 {
 			list = append(list, version)
 		}
+	}
+	return list
+}
+
+// Module is the module of the library whose version a set is about: "sklearn".
+func (s *ClassSet) Module() string { return rootOf(s.classes[0].names[0]) }
+
+// A SetUse says that a pickle uses classes of a set, and in which versions of the library one could
+// have written all of it.
+type SetUse struct {
+	Set      *ClassSet
+	Versions []string
+}
+
+// SetUses lists the sets that a pickle needs a permission for, in the order in which it names them.
+func (g *Graph) SetUses() (list []SetUse) {
+	for _, one := range g.globals {
+		if one.Set() == "" || slices.ContainsFunc(list, func(u SetUse) bool { return u.Set == one.class.set }) {
+			continue
+		}
+		list = append(list, SetUse{one.class.set, g.versionsOf(one.class.set)})
 	}
 	return list
 }

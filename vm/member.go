@@ -124,7 +124,8 @@ func (m *machine) buildClass(target, state ref) error {
 	if taken {
 		ok, err = m.permitted("build", target, "BUILD gives it %s", state)
 	} else {
-		err = m.refuse("build", target, "BUILD gives it %s, which it does not accept", state, takes)
+		why, with := m.objection(m.g.global(target).class, state)
+		err = m.refuse("build", target, why, with, takes)
 	}
 	if err != nil {
 		return err

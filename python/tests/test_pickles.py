@@ -2,6 +2,8 @@
 
 import pathlib
 import pickle
+import sys
+import types
 import zlib
 
 import pytest
@@ -157,3 +159,54 @@ def test_a_checkpoint_is_loaded(tmp_path):
     torch.save({"w": Evil()}, tmp_path / "b.pt")
     with pytest.raises(am.Refused):
         am.torch_load(tmp_path / "b.pt")
+
+
+OLDER = CLASSES / "accepted" / "older-1.1.2-onehot.pkl"
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Put a library in the place of the installed one, whose only classes are what a file names."""
+
+    def install(module, version):
+        for name in [n for n in sys.modules if n == module or n.startswith(f"{module}.")]:
+            monkeypatch.delitem(sys.modules, name)
+        library = types.ModuleType(module)
+        if version is not None:
+            library.__version__ = version
+        monkeypatch.setitem(sys.modules, module, library)
+
+    return install
+
+
+@pytest.mark.parametrize("load", (am.load_pickle, am.load_joblib))
+@pytest.mark.parametrize("version", ("1.1.1", "1.1.20", "1.1.2+local", "1.1", "", None))
+def test_another_version_than_that_of_the_verdict_is_refused(installed, load, version):
+    if load is am.load_joblib:
+        pytest.importorskip("joblib")
+    installed("sklearn", version)
+    with pytest.raises(am.Forbidden, match=r"is installed, and the verdict is about 1\.1\.2"):
+        load(OLDER, policy="tabular")
+
+
+def test_the_version_of_the_verdict_is_taken(installed):
+    installed("sklearn", "1.1.2")
+    with pytest.raises(ModuleNotFoundError, match="sklearn.preprocessing"):  # the unpickler went on to its first class
+        am.load_pickle(OLDER, policy="tabular")
+
+
+def test_a_library_that_is_not_installed_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(am.Unsupported, match="scikit-learn is not installed"):
+        am.load_pickle(OLDER, policy="tabular")
+
+
+def test_a_policy_that_asks_for_versions_is_about_the_installed_one(installed, tmp_path):
+    policy = tmp_path / "policy.json"
+    policy.write_text('{"version": 3, "classes": ["lightgbm>=4.6"]}')
+    path = CLASSES / "accepted" / "lightgbm-categories.pkl"
+    installed("lightgbm", "4.5.0")
+    with pytest.raises(am.Forbidden, match=r"lightgbm 4\.5\.0 is installed, and the verdict is about 4\.6\.0 or 4\.7\.0"):
+        am.load_pickle(path, policy=policy)
+    with pytest.raises(ModuleNotFoundError):
+        am.load_pickle(path, policy="tabular")

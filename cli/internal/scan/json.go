@@ -94,6 +94,13 @@ func (sc *scanner) jsonPickle(o *jsonout.Object, p pth.Pickle) {
 			add(func(o *jsonout.Object) { jsonGlobal(o, g) })
 		}
 	})
+	if uses := sc.gate.Policy.SetUses(r); len(uses) > 0 {
+		o.List("sets", func(add func(func(*jsonout.Object))) {
+			for _, one := range uses {
+				add(func(o *jsonout.Object) { jsonSet(o, one) })
+			}
+		})
+	}
 	if sc.unread {
 		parts, sum := r.Graph.Unread()
 		o.Text("read_sha256", hex.EncodeToString(sum[:]))
@@ -129,6 +136,13 @@ func jsonGlobal(o *jsonout.Object, g *vm.Global) {
 	}
 	o.Number("offset", g.Off)
 	o.Number("uses", int64(g.Uses))
+}
+
+func jsonSet(o *jsonout.Object, u vm.SetUse) {
+	o.Field("name", u.Set.Name)
+	o.Field("library", u.Set.Libraries[0].Name)
+	o.Field("module", u.Set.Module())
+	o.Field("versions", u.Versions)
 }
 
 func jsonEvent(o *jsonout.Object, e *vm.Event) {

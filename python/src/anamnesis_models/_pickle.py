@@ -6,6 +6,7 @@ import _compat_pickle
 import bz2
 import concurrent.futures
 import hashlib
+import importlib
 import io
 import lzma
 import os
@@ -39,7 +40,8 @@ def load_pickle(path: str | os.PathLike[str], policy: str | os.PathLike[str] | N
     those of the verdict. The program names the bytes on which its verdict does not depend,
     the numbers of large arrays, and the SHA-256 of all others; these are read once more,
     compared, and kept, so a file that changes meanwhile is refused or has other numbers in
-    these arrays. Raises Refused.
+    these arrays. A file with classes of a class set is loaded with a version of their library
+    that could have written it, and with no other. Raises Refused.
     """
     with open(path, "rb", buffering=0) as f:
         if not stat.S_ISREG(os.fstat(f.fileno()).st_mode):
@@ -223,6 +225,7 @@ def _verdict(path: Any, policy: Any, formats: Tuple[str, ...], flags: dict[str, 
         raise verdict.error
     if verdict.skipped or verdict.format not in formats:
         raise _errors.Unsupported(f"this is {verdict.format or 'no model'}, not {formats[0]}", os.fspath(path))
+    _agree(verdict, path)
     return verdict
 
 
@@ -235,6 +238,28 @@ def _names(verdict: Any) -> FrozenSet[Name]:
             if g["status"] == "allowed" or f"{g['module']}.{g['name']}" in allowed:
                 names.add((g["module"], g["name"]))
     return frozenset(names)
+
+
+def _agree(verdict: Any, path: Any) -> None:
+    """Refuse a file whose classes a verdict allows in other versions of their library than is installed.
+
+    A class set says what its classes do in the versions that were read, and in no others.
+    """
+    for one in verdict.raw.get("pickles", ()):
+        for used in one.get("sets", ()):
+            try:
+                found = getattr(importlib.import_module(used["module"]), "__version__", "an unknown version")
+            except ImportError as e:
+                raise _errors.Unsupported(f"{used['library']} is not installed ({e})", os.fspath(path)) from e
+            if found not in used["versions"]:
+                raise _errors.Forbidden(
+                    f"{used['library']} {found} is installed, and the verdict is about {_versions(used['versions'])}: install that, or write the file again with a version that the class set {used['name']} has", os.fspath(path))
+
+
+def _versions(versions: list[str]) -> str:
+    if len(versions) > 3:
+        return f"{len(versions)} others, {versions[0]} to {versions[-1]}"
+    return " or ".join(versions)
 
 
 def _decompressed(data: bytes, path: str) -> bytes:
