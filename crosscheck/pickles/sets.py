@@ -206,6 +206,10 @@ def aliases():
     return {**dict.fromkeys(re.findall(r"^\[(\w+): ", text, re.M), ()), **_ConfigAliases.aliases}
 
 
+# Functions that compute with numbers, texts and instances of the set, and that models of gensim hold.
+PURE = ("gensim.utils.identity", "gensim.models.phrases.original_scorer", "gensim.models.phrases.npmi_scorer", "gensim.models.tfidfmodel.df2idf", "builtins.hash")
+# Attributes that **kwargs or another class set, by the class.
+GIVEN = {"gensim.models.keyedvectors.KeyedVectors": ("vectors_lockf",), "gensim.models.word2vec.Word2Vec": ("load",), "gensim.models.keyedvectors.Vocab": ("count", "index", "sample_int", "code", "point"), "gensim.models.word2vec.Vocab": ("count", "index", "sample_int", "code", "point")}
 SAVES = ("save", "load", "to_", "from_", "write", "read", "plot", "draw", "show", "export", "import", "download", "open", "dump")
 LIBRARIES = {
     "sklearn": Library("Estimators of scikit-learn whose source runs nothing and whose numbers no compiled code follows unseen", "scikit-learn", ("sklearn",), rules=SKLEARN, explained=LOOPS),
@@ -215,7 +219,7 @@ LIBRARIES = {
                        {"xgboost.core.Booster": ["new ()", "state {'handle': none | bytes, 'best_iteration'?: int, 'best_score'?: number, 'best_ntree_limit'?: int, 'feature_names'?: none | [str], 'feature_types'?: none | [str]}", "check xgboost"]},
                        {"_Booster": "none | <xgboost.core.Booster>"}, only=("xgboost.sklearn",)),
     "gensim": Library("Vectors, dictionaries and models of gensim", "gensim", ("gensim",), SAVES + ("train", "update", "build_vocab", "scan_vocab", "prepare", "create_", "add_", "intersect", "init_", "evaluate"),
-                      {"gensim.utils.call_on_class_only": []}, {"load": "@gensim.utils.call_on_class_only"}, explained=("gensim._matutils.logsumexp", "gensim._matutils.mean_absolute_difference", "gensim._matutils.dirichlet_expectation"), only=("gensim.models", "gensim.corpora", "gensim.similarities")),
+                      {"gensim.utils.call_on_class_only": [], **{name: [] for name in PURE}}, {"load": "@gensim.utils.call_on_class_only"}, explained=("gensim._matutils.logsumexp", "gensim._matutils.mean_absolute_difference", "gensim._matutils.dirichlet_expectation"), only=("gensim.models", "gensim.corpora", "gensim.similarities")),
     "scipy": Library("Results and functions of SciPy that are data", "scipy", ("scipy",), SAVES, only=("scipy.optimize._optimize", "scipy.interpolate", "scipy.stats", "scipy.spatial", "scipy.signal", "scipy.special")),
     "networkx": Library("Graphs of NetworkX", "networkx", ("networkx",), SAVES, only=("networkx.classes",), checked=("networkx.utils.decorators", "networkx.utils.backends", "networkx.lazy_imports")),
     "optuna": Library("Trials and distributions of Optuna", "optuna", ("optuna",), SAVES, checked=("optuna._deprecated", "optuna._experimental", "optuna._convert_positional_args", "optuna._warnings"), only=("optuna.trial", "optuna.distributions", "optuna.study", "optuna.pruners")),
@@ -515,11 +519,15 @@ def members(cls, version):
         yield f"call ({values})"
         return
     yield "new ()"  # also what copyreg._reconstructor makes
-    names = [n for n in attributes(cls) if n != "_sklearn_version"]
+    names = sorted({n for n in attributes(cls) if n != "_sklearn_version"} | set(GIVEN.get(full(cls), ())))
     if issubclass(cls, dict):
         yield "dict {values: values}"
         return
     parts = [f"'{n}'?: {OWN_VALUES.get((cls.__name__, n)) or LIBRARY.values.get(n, VALUES.get(n, 'values') if 'sklearn' in LIBRARY.packages else 'values')}" for n in names]
+    if any(b.__name__ == "SaveLoad" for b in cls.__mro__):
+        # Its save writes these. Its load opens a file for each name of __numpys and __scipys, and looks up those of the others.
+        own = "[" + " | ".join(map(repr, names)) + "]"
+        parts = ["'__numpys'?: []", "'__scipys'?: []", f"'__ignoreds'?: {own}", f"'__recursive_saveloads'?: {own}", *parts]
     if cls.__module__.startswith("sklearn.") and any(b.__name__ == "BaseEstimator" for b in cls.__mro__):
         parts.insert(0, f"'_sklearn_version': '{version}'")
     yield "state {" + ", ".join(parts) + "}"
@@ -589,10 +597,14 @@ def merge(texts):
     every = sorted((parsed(text) for text in texts), key=lambda one: order(one[1]))
     versions = [version for _, version, _ in every]
     found = collections.defaultdict(list)  # the classes by their keys, newest first
+    renamed = {}  # the keys by all names
     for _, version, classes in reversed(every):
         count = collections.Counter(map(key, classes))
         for name, (names, lines) in classes.items():
             at = key(name) if count[key(name)] == 1 else tuple(name.split("."))
+            # A class that was renamed, and whose old name a newer version still has.
+            at = next((renamed[n] for n in names if n in renamed and all(v != version for v, _, _ in found[renamed[n]])), at)
+            names = [n for n in names if renamed.setdefault(n, at) == at]
             found[at].append((version, names, lines))
     head = every[-1][0]
     print(f"# Made by crosscheck/pickles/sets.py from {len(every)} versions of {head['library'].split()[0]}: no line is written by hand.")
