@@ -3,6 +3,7 @@ package gate
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,17 +86,17 @@ func (p *Policy) allowsVersions(name string, versions []string) bool {
 	})
 }
 
-// SetUses lists the class sets that a pickle uses and the policy allows, each with the versions that
+// SetUses yields the class sets that a pickle uses and the policy allows, each with the versions that
 // could have written the pickle and that the policy allows. It is safe to load with one of these alone.
-func (p *Policy) SetUses(r *vm.Report) (list []vm.SetUse) {
-	for _, one := range r.Graph.SetUses() {
-		if !p.allowsSet(one.Set.Name) {
-			continue
+func (p *Policy) SetUses(r *vm.Report) iter.Seq2[*vm.ClassSet, []string] {
+	return func(yield func(*vm.ClassSet, []string) bool) {
+		for s, versions := range r.Graph.SetUses() {
+			versions = slices.DeleteFunc(versions, func(version string) bool { return !p.allowsVersions(s.Name, []string{version}) })
+			if p.allowsSet(s.Name) && !yield(s, versions) {
+				return
+			}
 		}
-		one.Versions = slices.DeleteFunc(one.Versions, func(version string) bool { return !p.allowsVersions(one.Set.Name, []string{version}) })
-		list = append(list, one)
 	}
-	return list
 }
 
 // compareVersions compares only the digits of the parts of a version that the other version states.

@@ -163,9 +163,8 @@ func TestVerdictsListTheVersionsOfClassSets(t *testing.T) {
 		}
 		v, _ := check(t, gate.Gate{Policy: p}, string(data), gate.Hint{Name: "m.pkl"})
 		var words []string
-		for _, use := range p.SetUses(v.Pickles[0].Report) {
-			words = append(words, use.Set.Module())
-			words = append(words, use.Versions...)
+		for s, versions := range p.SetUses(v.Pickles[0].Report) {
+			words = append(append(words, s.Module()), versions...)
 		}
 		if got := strings.Join(words, " "); got != want {
 			t.Errorf("%s: %q, want %q", classes, got, want)

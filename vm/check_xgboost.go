@@ -21,10 +21,17 @@ func (m *matcher) checkXGBoost(c *class, target, state ref) bool {
 		return true
 	}
 	handle := m.valueAt(state, "handle")
+	x := xgbooster{matcher: m, set: c.set}
 	for _, name := range [...]string{"best_iteration", "best_ntree_limit"} { // before 2.0
-		if n := m.valueAt(state, name); n != refAbsent && !m.isRound(n) {
+		n := m.valueAt(state, name)
+		if n == refAbsent {
+			continue
+		}
+		best, ok := m.g.int64(n)
+		if !ok || best < 0 || best > mostLeaves || handle == refNone {
 			return false
 		}
+		x.best(name, best)
 	}
 	if handle == refNone {
 		return true
@@ -41,15 +48,18 @@ func (m *matcher) checkXGBoost(c *class, target, state ref) bool {
 	if !ok || len(both) != 2 {
 		return false
 	}
-	x := xgbooster{matcher: m, set: c.set, bits: mostBitsOfByte * int64(len(data))}
-	return x.model(both.value("Model")) && x.config(both.value("Config"))
+	x.bits = mostBitsOfByte * int64(len(data))
+	return x.model(both.value("Model")) && x.config(both.value("Config")) && x.lastRound <= x.roundCount && x.lastTree <= max(x.roundCount, x.treeCount)
 }
 
-// isRound reports whether a value could be the number of a round: predicting adds one to it and
-// takes 32 bits of the sum.
-func (m *matcher) isRound(r ref) bool {
-	n, ok := m.g.int64(r)
-	return ok && n >= 0 && n <= mostLeaves
+// best notes a number of rounds or trees that predicting stops after. A booster of dart reads trees up
+// to it, whether or not they are there (XGBoost 1.6), and predicting adds one to the number of a round.
+func (x *xgbooster) best(name string, n int64) {
+	if name == "best_iteration" {
+		x.lastRound = max(x.lastRound, n+1)
+	} else {
+		x.lastTree = max(x.lastTree, n)
+	}
 }
 
 type xgbooster struct {
@@ -59,6 +69,9 @@ type xgbooster struct {
 	objective, name   string
 	params            string // learner_model_param of the model
 	bits              int64  // bytes that sets of categories may still take
+
+	roundCount, treeCount int64 // that the model has
+	lastRound, lastTree   int64 // that predicting stops after, or 0
 }
 
 // learner returns the member learner of an object that also has a version.
@@ -109,7 +122,9 @@ func (x *xgbooster) areAttributes(s string) bool {
 	_, ok := x.ubjObject(s[1:], 0, func(name, value string) bool {
 		text, ok := ubjText(value)
 		if ok && hasWord(" best_iteration best_ntree_limit ", name) {
-			_, ok = natural(text, mostLeaves)
+			var n int64
+			n, ok = natural(text, mostLeaves)
+			x.best(name, n)
 		}
 		return ok
 	})
@@ -189,7 +204,8 @@ func (x *xgbooster) boosting(s string) bool {
 		return ok && len(b) == 3 && len(inner) == 2 && inner.text("name") == "gbtree" && weights != "" && x.trees(inner.value("model"), weights)
 	case "gblinear":
 		model, ok := x.members(b.value("model"), " boosted_rounds weights ")
-		if _, known := ubjInteger(model.value("boosted_rounds"), 1<<31-1); !ok || len(b) != 2 || !known {
+		rounds, known := ubjInteger(model.value("boosted_rounds"), 1<<31-1)
+		if x.roundCount = rounds; !ok || len(b) != 2 || !known {
 			return false
 		}
 		_, ok = ubjNumbers(model.value("weights"), 'd', (x.features+1)*x.outputs)
@@ -245,6 +261,7 @@ func (x *xgbooster) hasNoTable(s string) bool {
 
 // rounds reads where the trees of each round begin.
 func (x *xgbooster) rounds(s string, trees, each int64) bool {
+	x.treeCount, x.roundCount = trees, trees/each
 	if s == "" { // before 2.0
 		return trees%each == 0
 	}
@@ -255,6 +272,7 @@ func (x *xgbooster) rounds(s string, trees, each int64) bool {
 		last = at
 		return ok
 	})
+	x.roundCount = n - 1
 	return ok && n > 0 && last == trees
 }
 

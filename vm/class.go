@@ -2,6 +2,7 @@ package vm
 
 import (
 	"embed"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -97,22 +98,21 @@ func (g *Graph) versionsOf(s *ClassSet) (list []string) {
 // Module is the module of the library whose version a set is about: "sklearn".
 func (s *ClassSet) Module() string { return rootOf(s.classes[0].names[0]) }
 
-// A SetUse says that a pickle uses classes of a set, and in which versions of the library one could
-// have written all of it.
-type SetUse struct {
-	Set      *ClassSet
-	Versions []string
-}
-
-// SetUses lists the sets that a pickle needs a permission for, in the order in which it names them.
-func (g *Graph) SetUses() (list []SetUse) {
-	for _, one := range g.globals {
-		if one.Set() == "" || slices.ContainsFunc(list, func(u SetUse) bool { return u.Set == one.class.set }) {
-			continue
+// SetUses yields the sets that a pickle needs a permission for, in the order in which it names them, each
+// with the versions of its library that could have written all of the pickle.
+func (g *Graph) SetUses() iter.Seq2[*ClassSet, []string] {
+	return func(yield func(*ClassSet, []string) bool) {
+		seen := map[*ClassSet]bool{}
+		for _, one := range g.globals {
+			if one.Set() == "" || seen[one.class.set] {
+				continue
+			}
+			s := one.class.set
+			if seen[s] = true; !yield(s, g.versionsOf(s)) {
+				return
+			}
 		}
-		list = append(list, SetUse{one.class.set, g.versionsOf(one.class.set)})
 	}
-	return list
 }
 
 //go:embed sets

@@ -2,6 +2,7 @@
 
     python older.py ../../testdata/gate/classes
     python older.py ../../testdata/gate/classes boosters
+    python older.py ../../testdata/gate/classes rounds      with XGBoost before 2.0
 
 It runs with any version of them that the sets are about. Below accepted is what the library writes;
 below refused are arrays that do not fit, and parts that state different versions.
@@ -73,15 +74,25 @@ def boosters(accept):
         yield name, data[:at] + new + data[at + len(new):]
 
 
+def rounds(accept):
+    """A booster of dart of XGBoost, which reads trees up to the best round, or with one round too many."""
+    import xgboost
+    one = xgboost.XGBRegressor(booster="dart", n_estimators=3, max_depth=2, n_jobs=1).fit(np.arange(80.0).reshape(40, 2), np.arange(40.0))
+    booster = one.get_booster()
+    if not accept:
+        booster.best_iteration += 1
+    yield "dart", one
+
+
 def main():
     parts = [int(n) for n in sklearn.__version__.split(".")[:2]]
     folder, prefix = pathlib.Path(sys.argv[1]), f"older-{sklearn.__version__}-"
     with_boosters = len(sys.argv) > 2
     for part in (accepted, refused):
-        values = boosters(part is accepted) if with_boosters else part(parts >= [0, 24])
+        values = globals()[sys.argv[2]](part is accepted) if with_boosters else part(parts >= [0, 24])
         for name, value in values:
             data = value if isinstance(value, bytes) else pickle.dumps(value, 3)
-            (folder / part.__name__ / f"{'older-lightgbm-' if with_boosters else prefix}{name}.pkl").write_bytes(pickletools.optimize(data))
+            (folder / part.__name__ / f"{({'boosters': 'older-lightgbm-', 'rounds': 'older-xgboost-'}[sys.argv[2]] if with_boosters else prefix)}{name}.pkl").write_bytes(pickletools.optimize(data))
 
 
 if __name__ == "__main__":

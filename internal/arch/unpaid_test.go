@@ -47,6 +47,7 @@ var unpaid = map[string][]string{
 	"the lines, names and patterns of a class set, which is a part of this program, and of the fields of a tree's node": rows(`
 		vm: s.classes
 		vm: c.equal
+		vm: f.state.keys
 		vm: lines
 		vm: r.set.classes
 		vm: names

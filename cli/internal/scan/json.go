@@ -94,10 +94,10 @@ func (sc *scanner) jsonPickle(o *jsonout.Object, p pth.Pickle) {
 			add(func(o *jsonout.Object) { jsonGlobal(o, g) })
 		}
 	})
-	if uses := sc.gate.Policy.SetUses(r); len(uses) > 0 {
+	if len(sc.gate.Policy.Classes) > 0 {
 		o.List("sets", func(add func(func(*jsonout.Object))) {
-			for _, one := range uses {
-				add(func(o *jsonout.Object) { jsonSet(o, one) })
+			for s, versions := range sc.gate.Policy.SetUses(r) {
+				add(func(o *jsonout.Object) { jsonSet(o, s, versions) })
 			}
 		})
 	}
@@ -138,11 +138,11 @@ func jsonGlobal(o *jsonout.Object, g *vm.Global) {
 	o.Number("uses", int64(g.Uses))
 }
 
-func jsonSet(o *jsonout.Object, u vm.SetUse) {
-	o.Field("name", u.Set.Name)
-	o.Field("library", u.Set.Libraries[0].Name)
-	o.Field("module", u.Set.Module())
-	o.Field("versions", u.Versions)
+func jsonSet(o *jsonout.Object, s *vm.ClassSet, versions []string) {
+	o.Field("name", s.Name)
+	o.Field("library", s.Libraries[0].Name)
+	o.Field("module", s.Module())
+	o.Field("versions", versions)
 }
 
 func jsonEvent(o *jsonout.Object, e *vm.Event) {
