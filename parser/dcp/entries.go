@@ -3,6 +3,7 @@ package dcp
 import (
 	"strconv"
 
+	"github.com/anamnesis-go/anamnesis/internal/grid"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -17,17 +18,18 @@ type item struct {
 	shape  []int64
 	count  int64 // elements
 	chunks []chunk
-	empty  []chunk // parts without elements
-	grid   *grid   // of a tensor of several parts
+	empty  []chunk    // parts without elements
+	grid   *grid.Grid // of a tensor of several parts
 	at     int64
 	value  *pth.File // of another value, once its part is read
 }
 
 // A chunk is a part of a tensor.
 type chunk struct {
-	offsets, sizes []int64
-	info           tensor.Info // as the part has it; Span counts from the beginning of the file
-	file           int32
+	grid.Part
+
+	info tensor.Info // as the part has it; Span counts from the beginning of the file
+	file int32
 }
 
 // readEntries lists the tensors and values, and which place each part has.
@@ -167,7 +169,10 @@ func (d *decoder) tensorEntry(it *item, value vm.Value) error {
 			return err
 		}
 	}
-	return d.tiles(it)
+	if it.count > 0 {
+		it.grid, err = grid.New(d.b, it.shape, len(it.chunks), func(i int) *grid.Part { return &it.chunks[i].Part }, grid.Causes{Gap: errGap, Overlap: errOverlap})
+	}
+	return err
 }
 
 // chunkEntry adds a part, which must be inside of its tensor.
@@ -180,22 +185,22 @@ func (d *decoder) chunkEntry(it *item, v vm.Value) error {
 		return err
 	}
 	var c chunk
-	if c.offsets, err = d.ints(has.of("offsets")); err != nil {
+	if c.Offsets, err = d.ints(has.of("offsets")); err != nil {
 		return err
 	}
-	if c.sizes, err = d.ints(has.of("sizes")); err != nil {
+	if c.Sizes, err = d.ints(has.of("sizes")); err != nil {
 		return err
 	}
-	if len(c.offsets) != len(it.shape) || len(c.sizes) != len(it.shape) {
-		return errOutside.Errorf("a part of %d dimensions at an offset of %d, of a tensor of %d", len(c.sizes), len(c.offsets), len(it.shape))
+	if len(c.Offsets) != len(it.shape) || len(c.Sizes) != len(it.shape) {
+		return errOutside.Errorf("a part of %d dimensions at an offset of %d, of a tensor of %d", len(c.Sizes), len(c.Offsets), len(it.shape))
 	}
 	for k, n := range it.shape {
-		if c.sizes[k] > n || c.offsets[k] > n-c.sizes[k] {
-			return errOutside.Errorf("a part of %d indices from %d on in dimension %d, which has %d", c.sizes[k], c.offsets[k], k, n)
+		if c.Sizes[k] > n || c.Offsets[k] > n-c.Sizes[k] {
+			return errOutside.Errorf("a part of %d indices from %d on in dimension %d, which has %d", c.Sizes[k], c.Offsets[k], k, n)
 		}
 	}
-	d.key = keyOf(d.key[:0], it.name, c.offsets, true)
-	if n, _ := wire.Product(c.sizes); n == 0 {
+	d.key = keyOf(d.key[:0], it.name, c.Offsets, true)
+	if n, _ := wire.Product(c.Sizes); n == 0 {
 		return d.emptyPart(it, c)
 	}
 	if err := d.claim(int32(len(it.chunks))); err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/anamnesis-go/anamnesis/internal/grid"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
@@ -176,7 +177,15 @@ func (f *File) Body(b *limits.Budget, i tensor.Info) (io.ReadCloser, error) {
 		one := tensor.File{Name: Format, Source: f.handles[i.Part]}
 		return one.Body(b, i)
 	}
-	return newBody(f, b, it, i), nil
+	g, _ := i.DType.Geometry()
+	part := func(k int32) grid.Stored {
+		c := &it.chunks[k]
+		return grid.Stored{Part: &c.Part, R: f.handles[c.file], Off: c.info.Span.Off, Strides: c.info.Strides, First: c.info.Offset}
+	}
+	return &grid.Body{
+		Grid: it.grid, Shape: it.shape, Elem: int64(g.Bytes), Size: i.Span.Len, Part: part, Budget: b,
+		Fail: func(err error) error { return wire.At(Format, whereOf(it.name), wire.NoOffset, err) },
+	}, nil
 }
 
 // Verify reads every part: checksums, and what the numbers of sparse tensors in values mean.
@@ -205,10 +214,7 @@ func (f *File) verifyPart(b *limits.Budget, p *place) error {
 
 // Close closes the files.
 func (f *File) Close() error {
-	var errs []error
-	for _, h := range f.handles {
-		errs = append(errs, h.Close())
-	}
+	err := tensor.CloseAll(f.handles)
 	f.handles = nil
-	return errors.Join(append(errs, f.File.Close())...)
+	return errors.Join(err, f.File.Close())
 }

@@ -191,8 +191,8 @@ func (d *decoder) tensorPart(it *item, c *chunk, f *pth.File) error {
 		return errForm.Errorf("a part of type %s that is not stored element by element", wire.Quote(info.Stored))
 	case info.Stored != it.stored:
 		return errItem.Errorf("it has type %s, and .metadata states %s", wire.Quote(info.Stored), wire.Quote(it.stored))
-	case !slices.Equal(info.Shape, c.sizes):
-		return errItem.Errorf("its part has shape %v, and .metadata states %v", info.Shape, c.sizes)
+	case !slices.Equal(info.Shape, c.Sizes):
+		return errItem.Errorf("its part has shape %v, and .metadata states %v", info.Shape, c.Sizes)
 	}
 	var err error
 	if info.Strides != nil {
@@ -200,7 +200,7 @@ func (d *decoder) tensorPart(it *item, c *chunk, f *pth.File) error {
 			return err
 		}
 	}
-	info.Name, info.Stored, info.Storage, info.Shape = it.name, it.stored, "", c.sizes
+	info.Name, info.Stored, info.Storage, info.Shape = it.name, it.stored, "", c.Sizes
 	c.info = info
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anamnesis-go/anamnesis/internal/grid"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -206,6 +207,6 @@ func (d *decoder) ints(v vm.Value) ([]int64, error) {
 }
 
 // maxDims bounds the rank of a tensor: torch's kernels take no more.
-const maxDims = 64
+const maxDims = grid.MaxDims
 
 func whereOf(name string) string { return "tensor " + wire.Quote(name) }

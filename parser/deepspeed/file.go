@@ -94,12 +94,9 @@ func verifyFile(b *limits.Budget, h *tensor.Handle) error {
 
 // Close closes the files.
 func (f *File) Close() error {
-	err := f.File.Close()
-	for _, h := range f.handles {
-		err = errors.Join(err, h.Close())
-	}
+	err := tensor.CloseAll(f.handles)
 	f.handles = nil
-	return err
+	return errors.Join(err, f.File.Close())
 }
 
 // inFile puts the name of a file before the place of an error.

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"strings"
@@ -22,6 +23,15 @@ func (h *Handle) Stat() (fs.FileInfo, error) {
 		return nil, fs.ErrInvalid
 	}
 	return f.Stat()
+}
+
+// CloseAll closes files.
+func CloseAll(files []*Handle) error {
+	var errs []error
+	for _, h := range files {
+		errs = append(errs, h.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // IsLocal reports whether a path stays in its folder. Unlike fs.ValidPath it accepts
