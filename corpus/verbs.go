@@ -27,6 +27,11 @@ func verbs() map[string]verb {
 		"seed":    (*parser).seed,
 		"zip":     (*parser).zip,
 		"op":      (*parser).op,
+		"varint":  (*parser).varint,
+		"crc32c":  (*parser).crc32c,
+		"row":     (*parser).row,
+		"block":   (*parser).tableBlock,
+		"table":   (*parser).table,
 	}
 	for _, size := range []uint{8, 16, 32, 64} {
 		for _, letter := range []string{"u", "i"} {
@@ -125,26 +130,32 @@ func (p *parser) format() (node, error) {
 // u8 1 2 3, i32be -1, ...: integers.
 func integers(size uint, order binary.AppendByteOrder) verb {
 	return func(p *parser) (node, error) {
-		var list []expr
-		for first := true; first || p.peek().kind == word; first = false {
-			e, err := p.number()
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, e)
-		}
-		return func(b *builder) error {
-			for _, e := range list {
-				if err := b.integer(e, size, order); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, nil
+		return p.numbers(size, func(v uint64) []byte { return put(nil, order, size, v) })
 	}
 }
 
-func (b *builder) integer(e expr, size uint, order binary.AppendByteOrder) error {
+// numbers parses numbers of the given bits, and writes what turn returns for each.
+func (p *parser) numbers(size uint, turn func(uint64) []byte) (node, error) {
+	var list []expr
+	for first := true; first || p.peek().kind == word; first = false {
+		e, err := p.number()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return func(b *builder) error {
+		for _, e := range list {
+			if err := b.number(e, size, turn); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// number writes what turn returns for a number of the given bits.
+func (b *builder) number(e expr, size uint, turn func(uint64) []byte) error {
 	n, err := e.eval(b.counters)
 	if err != nil {
 		return err
@@ -153,11 +164,11 @@ func (b *builder) integer(e expr, size uint, order binary.AppendByteOrder) error
 	if !ok {
 		return fmt.Errorf("%v does not fit %d bits", n, size)
 	}
-	if err := b.checkRoom(8); err != nil {
-		return err
-	}
-	b.out = put(b.out, order, size, v)
-	return nil
+	return b.write(turn(v))
+}
+
+func (b *builder) integer(e expr, size uint, order binary.AppendByteOrder) error {
+	return b.number(e, size, func(v uint64) []byte { return put(nil, order, size, v) })
 }
 
 // f32 1.5 -inf nan, f16be, f64: floating point, rounded to nearest even.
