@@ -57,6 +57,11 @@ class Libraries:
             self.pip("install", "-q", *flags, "-r", str(requirements))
             stamp.write_text(wanted)
 
+    def tensorflow(self):
+        """Installs TensorFlow for the part that needs it."""
+        folder = self.root / "tensorflow"
+        self.install(HERE / "quant" / "requirements-tensorflow.txt", folder / "installed.txt", "--no-deps", "--upgrade", "--target", str(folder))
+
     def deepspeed(self):
         """Installs DeepSpeed for the part that needs it; it is built here, without its C++."""
         folder = self.root / "zero"

@@ -101,6 +101,9 @@ def run(part, libraries, built, elements):
             if part == "zero":
                 libraries.deepspeed()
                 env = libraries.environment(["zero"])
+            elif part == "tfbundle":
+                libraries.tensorflow()
+                env = libraries.environment(["tensorflow"])
             elif part in ("cache", "checkpoints", "convert", "groups", "layouts", "quantized", "reload", "runs", "scaled", "served", "split"):
                 env = libraries.environment(["quant", "gptqmodel"])
             elif part in ("day", "libraries", "targets"):

@@ -65,6 +65,7 @@ var formats = []format{
 	{name: "scan", decode: openScanned},
 	{name: "setting", decode: openSetting},
 	{name: "stored", decode: openStored},
+	{name: "tfbundle", decode: of(decodeTFBundle)},
 	{name: "tflite", decode: of(tflite.Decode)},
 	{name: "to-gguf", decode: asked(func(b *limits.Budget, m tensor.Model) error { return gguf.Encode(b, io.Discard, m, gguf.Options{}) })},
 	{name: "to-npy", decode: asked(eachAsNPY)},

@@ -82,7 +82,7 @@ func TestReadPolicyRefuses(t *testing.T) {
 		{"a list in a list", `{"quirks": [["a"]]}`, `field "quirks": expected a list of names`},
 		{"a negative count", `{"max_items": -5}`, `field "max_items": "-5" is not a whole number`},
 		{"a finding with a slip of the pen", `{"refuse_findings": ["gguf.token_dup"]}`, `field "refuse_findings": no finding has the name "gguf.token_dup"`},
-		{"a star among the formats", `{"refuse_formats": ["*"]}`, `field "refuse_formats": no format has the name "*" (dcp, deepspeed, ggml, gguf, hdf5, keras, npy, npz, onnx, pth, safetensors, tflite)`},
+		{"a star among the formats", `{"refuse_formats": ["*"]}`, `field "refuse_formats": no format has the name "*" (dcp, deepspeed, ggml, gguf, hdf5, keras, npy, npz, onnx, pth, safetensors, tfbundle, tflite)`},
 		{"a switch in text", `{"refuse_unknown_members": "true"}`, `field "refuse_unknown_members": expected true or false`},
 		{"text after the object", `{} {}`, `text after the object`},
 		{"an object that does not end", `{"max_items": 1`, `unexpected EOF`},
@@ -205,7 +205,7 @@ func TestValidate(t *testing.T) {
 		{"a negative timeout", `policy: field "timeout": -2 is negative`, limits.Policy{Timeout: -2}},
 		{"depth past its ceiling", `policy: field "max_depth": 10001 is more than 10000`, limits.Policy{MaxDepth: 10001}},
 		{"an unknown quirk", `policy: field "quirks": no quirk has the name "gguf.gap" (detect.polyglot, gguf.gaps, gguf.nul, pth.tensors-only, zip.store-hints)`, limits.Policy{Quirks: []string{"gguf.nul", "gguf.gap"}}},
-		{"an unknown format", `policy: field "refuse_formats": no format has the name "PTH" (dcp, deepspeed, ggml, gguf, hdf5, keras, npy, npz, onnx, pth, safetensors, tflite)`, limits.Policy{RefuseFormats: []string{"PTH"}}},
+		{"an unknown format", `policy: field "refuse_formats": no format has the name "PTH" (dcp, deepspeed, ggml, gguf, hdf5, keras, npy, npz, onnx, pth, safetensors, tfbundle, tflite)`, limits.Policy{RefuseFormats: []string{"PTH"}}},
 		{"an unknown finding", `policy: field "refuse_findings": no finding has the name "gguf.\u202e"`, limits.Policy{RefuseFindings: []string{"*", "gguf.\u202e"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

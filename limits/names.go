@@ -11,7 +11,7 @@ import (
 // with the parsers.
 var (
 	quirks  = []string{"detect.polyglot", "gguf.gaps", "gguf.nul", "pth.tensors-only", "zip.store-hints"}
-	formats = []string{"dcp", "deepspeed", "ggml", "gguf", "hdf5", "keras", "npy", "npz", "onnx", "pth", "safetensors", "tflite"}
+	formats = []string{"dcp", "deepspeed", "ggml", "gguf", "hdf5", "keras", "npy", "npz", "onnx", "pth", "safetensors", "tfbundle", "tflite"}
 
 	findings = []string{
 		"dcp.optimizer",

@@ -16,10 +16,10 @@ const zeroFormat = "deepspeed"
 // checkpoint. Other programs have files of that name too.
 func IsZeRO(name string) bool { return path.Base(name) == "latest" }
 
-// kindOfZeRO returns the row of checkpoints of DeepSpeed.
-func kindOfZeRO() *kind {
+// kindOf returns the row of a format.
+func kindOf(format string) *kind {
 	for i := range kinds {
-		if kinds[i].name == zeroFormat {
+		if kinds[i].name == format {
 			return &kinds[i]
 		}
 	}

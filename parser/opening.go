@@ -68,10 +68,11 @@ func openIn(b *limits.Budget, d *folder, e entry) (tensor.Model, error) {
 // model decodes an entry. Differences between its name and its content are returned as
 // findings.
 func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Finding, error) {
-	if f := byIndex(e.name); f != nil {
+	f := d.describes(e.name)
+	if f != nil {
 		return d.index(b, f, e.name)
 	}
-	if dcp.IsShard(e.name) || e.shards != nil && isPartOfZeRO(e.name) {
+	if dcp.IsShard(e.name) || isPartOfBundle(e.name) || e.shards != nil && isPartOfZeRO(e.name) {
 		return d.partOfFolder(b, e)
 	}
 	h, err := tensor.OpenFile(d, e.name)
@@ -83,8 +84,7 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 		return nil, nil, err
 	}
 	defer id.Close()
-	f, err := id.admit(b)
-	if err != nil {
+	if f, err = id.admit(b); err != nil {
 		return nil, nil, err
 	}
 	found := []*tensor.Finding{id.alias, misnamed(e.name, f)}
@@ -107,12 +107,23 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 	return m, found, err
 }
 
+// describes returns the kind of a model whose other files a file describes, or nil.
+func (d *folder) describes(name string) *kind {
+	if NamesBundle(d, name) {
+		return kindOf(bundleFormat)
+	}
+	return byIndex(name)
+}
+
 // partOfFolder opens what a whole folder explains by one of its parts.
 func (d *folder) partOfFolder(b *limits.Budget, e entry) (tensor.Model, []*tensor.Finding, error) {
-	if dcp.IsShard(e.name) {
+	switch {
+	case dcp.IsShard(e.name):
 		return nil, nil, aloneOfDCP()
+	case isPartOfBundle(e.name):
+		return nil, nil, aloneOfBundle()
 	}
-	if err := refused(b, kindOfZeRO()); err != nil {
+	if err := refused(b, kindOf(zeroFormat)); err != nil {
 		return nil, nil, err
 	}
 	set := &setFolder{folder: d, b: b, f: byExt(e.name)}
@@ -149,7 +160,7 @@ func (d *folder) index(b *limits.Budget, f *kind, name string) (tensor.Model, []
 		set.f = byExt(".pt")
 	}
 	m, err := f.index(b, set, name)
-	if err != nil && (f.name == dcp.Format || f.name == zeroFormat) {
+	if err != nil && (f.name == dcp.Format || f.name == zeroFormat || f.name == bundleFormat) {
 		return nil, nil, err // its files are of no kind by themselves, or of one that has no index
 	}
 	if err != nil {
@@ -290,7 +301,7 @@ func entriesOf(fsys fs.FS) ([]entry, error) {
 		name := e.Name()
 		switch {
 		case e.IsDir(), IsZeRO(name) && !NamesZeRO(fsys, name):
-		case graphByExt(name) != nil, IsZeRO(name):
+		case graphByExt(name) != nil, IsZeRO(name), NamesBundle(fsys, name):
 			graphs = append(graphs, entry{name: name})
 		case isPartOfZeRO(name):
 			parts = append(parts, entry{name: name})
@@ -326,6 +337,10 @@ func inOrder(weights, parts, graphs []entry) []entry {
 	case len(parts) > 0:
 		return parts
 	}
+	if i := slices.IndexFunc(graphs, func(e entry) bool { return IsBundleState(e.name) }); i >= 0 { // it names one of them
+		state := graphs[i]
+		return append(slices.DeleteFunc(graphs, func(e entry) bool { return IsBundle(e.name) || IsBundleState(e.name) }), state)
+	}
 	return graphs
 }
 
@@ -343,7 +358,7 @@ func byIndex(name string) *kind {
 		return graphByExt(dcp.Suffix)
 	}
 	if IsZeRO(name) {
-		return kindOfZeRO()
+		return kindOf(zeroFormat)
 	}
 	kind, ok := tensor.ParseIndexName(name)
 	if !ok {

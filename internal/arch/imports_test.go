@@ -16,14 +16,15 @@ import (
 // Who may import whom. Paths of this module are without its name; a folder with /... stands for all
 // below it. An import that is not listed is forbidden, and so is a package without a row.
 const (
-	flate = "github.com/klauspost/compress/flate"
-	gzip  = "github.com/klauspost/compress/gzip"
-	zlib  = "github.com/klauspost/compress/zlib"
-	zstd  = "github.com/klauspost/compress/zstd"
-	cpuid = "github.com/klauspost/cpuid/v2"
-	sys   = "golang.org/x/sys/..."
-	diff  = "github.com/google/go-cmp/cmp"
-	kong  = "github.com/alecthomas/kong"
+	flate  = "github.com/klauspost/compress/flate"
+	gzip   = "github.com/klauspost/compress/gzip"
+	zlib   = "github.com/klauspost/compress/zlib"
+	zstd   = "github.com/klauspost/compress/zstd"
+	snappy = "github.com/klauspost/compress/snappy"
+	cpuid  = "github.com/klauspost/cpuid/v2"
+	sys    = "golang.org/x/sys/..."
+	diff   = "github.com/google/go-cmp/cmp"
+	kong   = "github.com/alecthomas/kong"
 )
 
 var bottom = []string{"limits", "internal/wire", "internal/strictjson"}
@@ -77,9 +78,12 @@ var mayImport = map[string][]string{
 	"internal/protobuf":     {"limits", "internal/wire"},
 	"internal/flatbuffers":  {"limits", "internal/wire"},
 	"internal/narrow":       {"limits", "internal/wire"},
+	"internal/leveldb":      {"limits", "internal/wire", snappy},
+	"internal/grid":         {"limits", "internal/wire"},
 	"internal/torchcode":    {"limits", "internal/wire"},
 	"parser/onnx":           with(format, "internal/protobuf", "internal/narrow"),
-	"parser/dcp":            with(format, "vm", "parser/pth"),
+	"parser/dcp":            with(format, "vm", "parser/pth", "internal/grid"),
+	"parser/tfbundle":       with(format, "internal/protobuf", "internal/leveldb", "internal/grid"),
 	"parser/deepspeed":      with(format, "vm", "parser/pth"),
 	"parser/ggml":           with(format, "parser/gguf"),
 	"parser/tflite":         with(format, "internal/flatbuffers", "internal/narrow", "parser/zip"),

@@ -8,7 +8,6 @@ var unpaid = map[string][]string{
 	"parts of a pickle that are not read, which are at least 64 KiB long": rows(`
 		vm: g.in.text.Holes()`),
 	"files of a distributed checkpoint, each paid as it was opened, and the optimizers found in it, at most 64, which each name pays": rows(`
-		parser: f.handles
 		parser: f.trained`),
 	"filters of a dataset of HDF5, at most 32": rows(`
 		parser: x.s.filters
@@ -42,6 +41,8 @@ var unpaid = map[string][]string{
 		parser: s.inputs
 		parser: o.sizes
 		parser: s.sizes`),
+	"the text called checkpoint of TensorFlow, of at most 64 KiB": rows(`
+		parser: bytes.Lines(text)`),
 	"blocks of an array of HDF5, at most 62 sizes of them": rows(`
 		parser: a.groups`),
 	"the lines, names and patterns of a class set, which is a part of this program, and of the fields of a tree's node": rows(`

@@ -14,6 +14,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/limits/limitstest"
+	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
 // A Decoder reads the structure of a file and returns how its bodies are read,
@@ -76,6 +77,25 @@ func refused(t *testing.T, r *corpus.Recipe, format string, err error) {
 	}
 	if axis != r.Axis {
 		t.Errorf("axis %q, want %q", axis, r.Axis)
+	}
+}
+
+// Whole returns how all of a model is read: each tensor of a known type, and what there is to verify. The model is then closed.
+func Whole(m tensor.Model) func(*limits.Budget) error {
+	return func(b *limits.Budget) error {
+		for i := range m.Tensors() {
+			if i.DType == tensor.Unknown {
+				continue
+			}
+			body, err := m.Body(b, i)
+			if err == nil {
+				_, err = io.Copy(io.Discard, body)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return errors.Join(m.(tensor.Verifier).Verify(b), m.Close())
 	}
 }
 
