@@ -10,7 +10,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
-	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
@@ -78,11 +77,11 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 	}
 	defer h.Close()
 	unchanged := w.asStated(h)
-	if isIndex(file) || describesDCP(file, h) || parser.NamesZeRO(w.fsys, file) {
+	if describes(w.fsys, file, h) {
 		return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
 			v := w.g.draft(file)
 			v.Size, v.SHA256, v.unchanged = h.Size, knownSum(h.ReaderAt), unchanged
-			return w.g.checkModel(b, v, file == w.root || parser.IsDCP(file), func() (tensor.Model, error) { return parser.OpenFS(b, w.fsys, file) }, h)
+			return w.g.checkModel(b, v, file == w.root || coversParts(file), func() (tensor.Model, error) { return parser.OpenFS(b, w.fsys, file) }, h)
 		})
 	}
 	r, err := w.readSmall(h)
@@ -91,7 +90,7 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 	}
 	in := path.Dir(file)
 	holdsData := func(b *limits.Budget) bool {
-		return (file != w.root || !dcp.IsShard(file)) && !w.g.leavesOutIndex(file) && w.lists.holdsData(b, in, path.Base(file))
+		return (file != w.root || !isPart(file)) && !w.g.leavesOutIndex(file) && w.lists.holdsData(b, in, path.Base(file))
 	}
 	return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
 		above := w.lists.around(b, in)

@@ -12,6 +12,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/parser/tfbundle"
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
@@ -96,7 +97,8 @@ func (g *Gate) examine(b *limits.Budget, p *Policy, m tensor.Model, bodies bool)
 
 // hasChecksums reports whether the container of a model has checksums of the bodies.
 func hasChecksums(m tensor.Model) bool {
-	if _, ok := m.(*dcp.File); ok {
+	switch m.(type) {
+	case *dcp.File, *tfbundle.File:
 		return true
 	}
 	in, ok := m.(interface{ Container() *zip.Archive })

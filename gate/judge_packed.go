@@ -234,7 +234,7 @@ func (u *unpacking) content(r io.ReaderAt, size int64, name, next string) *subje
 // judgeContent judges one content.
 func (u *unpacking) judgeContent(i unpack.Item) error {
 	name, next := u.contentNames(i)
-	if !u.k.Stream && i.R != nil && (isIndex(i.Name) || describesDCP(i.Name, i.R) || u.namesZeRO(i.Name)) {
+	if !u.k.Stream && i.R != nil && u.describes(i) {
 		return u.keepIndex(i, name)
 	}
 	if i.R == nil {

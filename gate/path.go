@@ -14,7 +14,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
-	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/ollama"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -103,7 +102,7 @@ func (w *walk) start() error {
 		return w.yieldVerdict(w.root, w.g.Failed(filepath.Base(w.root), err))
 	case info.IsDir():
 		return w.folder()
-	case isIndex(w.root), parser.IsDCP(w.root), namesZeRO(w.root):
+	case mayDescribe(w.root):
 		return w.index(w.root, true)
 	default:
 		return w.file(w.root, !w.g.Beside)
@@ -199,7 +198,7 @@ func (w *walk) entry(e folder.Entry) error {
 		return w.yieldVerdict(path, w.g.excluded(e.Name))
 	case e.Kind == folder.Special:
 		return w.yieldVerdict(path, w.g.Unseen(e.Name, "no regular file: never opened"))
-	case isIndex(path), parser.IsDCP(path), namesZeRO(path):
+	case mayDescribe(path):
 		return w.index(path, false)
 	default:
 		return w.file(path, false)
@@ -225,9 +224,11 @@ func isIndex(path string) bool {
 	return ok && (kind == "safetensors" || kind == "bin" || kind == "pt" || kind == "pth")
 }
 
-// namesZeRO reports whether a file names the folder of a checkpoint of DeepSpeed.
-func namesZeRO(path string) bool {
-	return parser.IsZeRO(filepath.ToSlash(path)) && parser.NamesZeRO(dir(filepath.Dir(path)), filepath.Base(path))
+// mayDescribe reports whether a file says which other files are one model with it, as far as its first byte does not
+// matter.
+func mayDescribe(path string) bool {
+	files, name := dir(filepath.Dir(path)), filepath.Base(path)
+	return isIndex(path) || parser.IsDCP(path) || parser.NamesZeRO(files, name) || parser.NamesBundle(files, name)
 }
 
 // index judges an index together with the shards that it names. The shards of a folder
@@ -245,7 +246,7 @@ func (w *walk) index(path string, bodies bool) error {
 	return w.judge(path, func(b *limits.Budget) (*Verdict, error) {
 		v := w.g.draft(w.name(path))
 		v.Size, v.unchanged = h.Size, unchanged
-		return w.g.checkModel(b, v, bodies || parser.IsDCP(path), func() (tensor.Model, error) { return parser.Open(b, path) }, h)
+		return w.g.checkModel(b, v, bodies || coversParts(path), func() (tensor.Model, error) { return parser.Open(b, path) }, h)
 	})
 }
 
@@ -271,7 +272,7 @@ func (w *walk) file(path string, given bool) error {
 			above = w.lists.around(b, in)
 		}
 		holdsData := func(b *limits.Budget) bool {
-			return (!given || !dcp.IsShard(path)) && !w.g.leavesOutIndex(w.name(path)) && w.lists.holdsData(b, in, filepath.Base(path))
+			return (!given || !isPart(filepath.ToSlash(path))) && !w.g.leavesOutIndex(w.name(path)) && w.lists.holdsData(b, in, filepath.Base(path))
 		}
 		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given, stored: storedAt(path), near: near(path), around: above, holdsData: holdsData, whyNotOpened: w.whyNotOpened(path), unchanged: unchanged})
 	})

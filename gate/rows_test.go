@@ -65,7 +65,7 @@ func TestEachKindHasAFile(t *testing.T) {
 		}
 		for _, s := range corpus.Valid(format) {
 			one(s.Data, s.Name)
-			if format == "dcp" || format == "deepspeed" { // of which a seed is a folder in an archive
+			if format == "dcp" || format == "deepspeed" || format == "tfbundle" { // of which a seed is a folder in an archive
 				for _, of := range formatsOf(t, s.Data) {
 					seen[of] = true
 				}

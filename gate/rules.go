@@ -123,7 +123,7 @@ const (
 )
 
 // places are the values that an error may have as its format.
-var places = append([]string{"dcp", "deepspeed", "detect", "ggml", "gguf", "hdf5", "keras", "npy", "npz", "ollama", "onnx", "pickle", "pth", "safetensors", "scan", "sidecar", "tflite"}, unpack.Kinds()...)
+var places = append([]string{"dcp", "deepspeed", "detect", "ggml", "gguf", "hdf5", "keras", "npy", "npz", "ollama", "onnx", "pickle", "pth", "safetensors", "scan", "sidecar", "tfbundle", "tflite"}, unpack.Kinds()...)
 
 // A Rule identifies refusals and findings of one kind.
 type Rule struct {

@@ -49,7 +49,7 @@ func judged(t *testing.T) examples {
 			}
 		}
 	}
-	for _, format := range []string{"dcp", "deepspeed", "detect", "ggml", "gguf", "hdf5", "keras", "npy", "npz", "pickle", "pth", "safetensors", "zip", "wrap", "onnx", "tflite"} {
+	for _, format := range []string{"dcp", "deepspeed", "detect", "ggml", "gguf", "hdf5", "keras", "npy", "npz", "pickle", "pth", "safetensors", "zip", "wrap", "onnx", "tfbundle", "tflite"} {
 		for _, r := range corpus.Hostile(format) {
 			p := gate.Policy{}
 			if r.Policy != nil {
@@ -58,7 +58,7 @@ func judged(t *testing.T) examples {
 					t.Fatal(r.Name, err)
 				}
 			}
-			h := gate.Hint{Name: "file." + map[string]string{"pickle": "pkl", "zip": "pt", "detect": "bin", "wrap": "data", "dcp": "zip", "deepspeed": "zip"}[format]}
+			h := gate.Hint{Name: "file." + map[string]string{"pickle": "pkl", "zip": "pt", "detect": "bin", "wrap": "data", "dcp": "zip", "deepspeed": "zip", "tfbundle": "zip"}[format]}
 			if h.Name == "file." {
 				h.Name += format
 			}

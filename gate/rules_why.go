@@ -53,6 +53,7 @@ var whyFound = []struct{ prefix, why string }{
 	{"detect.polyglot", "A file that was checked as one format may be loaded as the other."},
 	{"deepspeed.latest", "Whoever loads the folder unpickles a file that was not judged with it."},
 	{"deepspeed.", "Weights that are put together from parts that do not belong together are of another model."},
+	{"tfbundle.checkpoint", "Who loads the newest checkpoint of the folder loads weights that were not judged with it, and CheckpointManager deletes files."},
 	{"dcp.", "The state of an optimizer has the names and shapes of weights: a program that takes it for weights computes nonsense."},
 	{"file.missing", "Nothing was judged."},
 	{"file.", "The bytes that were judged may not be those that are loaded."},

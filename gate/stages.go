@@ -7,7 +7,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
-	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/pth"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
@@ -84,11 +83,13 @@ type judge func(b *limits.Budget, o *opened) (report, error)
 
 // judges has the judge of each kind that is not judged like all others which open alike.
 var judges = map[string]judge{
-	"dcp":    judgePartOfDCP,
+	"dcp":    judgePart,
 	"pth":    judgeCheckpoint,
 	"onnx":   judgeONNX,
 	"hdf5":   judgeHDF5,
 	"tflite": judgeTFLite,
+
+	"tfbundle": judgePart,
 }
 
 // judgeOf returns the judge of what a subject was opened as.
@@ -157,8 +158,8 @@ func (s *subject) open(b *limits.Budget, id *parser.Identity) *opened {
 	} else {
 		o.account = b.Child(*b.Policy())
 	}
-	if dcp.IsShard(s.hint.Name) { // what describes it says what it is
-		o.as = parser.Proposal{Kind: dcp.Format, Opens: parser.AsGraph, Sure: true}
+	if format, _ := partOf(s.hint.Name); format != "" { // what describes it says what it is
+		o.as = parser.Proposal{Kind: format, Opens: parser.AsGraph, Sure: true}
 		return o
 	}
 	if head != nil { // whatever it is

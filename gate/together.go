@@ -15,6 +15,7 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/onnx"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
+	"github.com/anamnesis-go/anamnesis/parser/tfbundle"
 )
 
 // This file judges what is judged by several files, in an archive or another file system as
@@ -48,14 +49,17 @@ func (u *unpacking) around() (*unpack.Files, error) {
 	return u.files, u.noFiles
 }
 
-// namesZeRO reports whether a content names the folder of a checkpoint of DeepSpeed in the archive, or could in
-// one that is still arriving.
-func (u *unpacking) namesZeRO(name string) bool {
-	if !parser.IsZeRO(name) || u.begun != nil {
-		return parser.IsZeRO(name)
+// describes reports whether a content says which others are one model with it, or could in an archive that is still
+// arriving.
+func (u *unpacking) describes(i unpack.Item) bool {
+	if isIndex(i.Name) || describesDCP(i.Name, i.R) {
+		return true
+	}
+	if could := parser.IsZeRO(i.Name) || parser.IsBundle(i.Name) || parser.IsBundleState(i.Name); !could || u.begun != nil {
+		return could
 	}
 	files, err := u.around()
-	return err == nil && parser.NamesZeRO(files, name)
+	return err == nil && describes(files, i.Name, i.R)
 }
 
 // leave gives back what the list of an archive's files holds.
@@ -86,7 +90,7 @@ func (u *unpacking) judgeIndex(x indexed) error {
 	v := g.draft(x.name)
 	b := u.o.account.Child(*u.o.account.Policy())
 	defer b.Close()
-	v.take(g.reportOpened(b, v.policy, parser.IsDCP(x.path), func() (tensor.Model, error) {
+	v.take(g.reportOpened(b, v.policy, coversParts(x.path), func() (tensor.Model, error) {
 		files, err := u.around()
 		if err != nil {
 			return nil, err
@@ -98,7 +102,7 @@ func (u *unpacking) judgeIndex(x indexed) error {
 	}
 	v.Size = x.size
 	v.applyPolicy()
-	if parser.IsDCP(x.path) {
+	if coversParts(x.path) {
 		return u.add(v)
 	}
 	if v.Totals = (Totals{}); v.Err == nil {
@@ -190,8 +194,14 @@ func dataOf(b *limits.Budget, files fs.FS, dir string, models []string) (d model
 	return d, nil
 }
 
-// externalOf lists the files in which an ONNX model, or a distributed checkpoint, stores its data.
+// externalOf lists the files in which an ONNX model, or a checkpoint of several files, stores its data.
 func externalOf(b *limits.Budget, files fs.FS, name string) ([]string, error) {
+	if parser.IsBundle(name) {
+		if !parser.NamesBundle(files, name) { // it is judged as something else
+			return nil, nil
+		}
+		return tfbundle.Files(b, files, name)
+	}
 	h, err := tensor.OpenFile(files, name)
 	if err != nil {
 		return nil, err
@@ -243,8 +253,8 @@ func (u *unpacking) dataBeside(b *limits.Budget, dir string) ([]string, error) {
 }
 
 // storesElsewhere reports whether a name is that of a file whose data may be in other files of its
-// folder: an ONNX model, or what describes a distributed checkpoint.
-func storesElsewhere(name string) bool { return path.Ext(name) == ".onnx" || parser.IsDCP(name) }
+// folder: an ONNX model, or what describes a checkpoint of several files.
+func storesElsewhere(name string) bool { return path.Ext(name) == ".onnx" || coversParts(name) }
 
 // listModels finds the ONNX models of each folder, the first ones.
 func (u *unpacking) listModels(names []string) error {
