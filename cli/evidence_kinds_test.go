@@ -73,7 +73,7 @@ func ofEachKind(t *testing.T) map[string][2]string {
 		"trainer-state": {"trainer_state.json", "{}"}, "modules": {"modules.json", "[]"}, "html": {"x.html", "<html></html>\n"}, "xml": {"x.xml", "<a/>\n"},
 		"git-lfs": {"x.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat("0", 64) + "\nsize 1\n"}, "joblib": {"x.joblib", "\x80\x04]\x94."},
 		"nemo": {"x.nemo", tarred.String()}, "mar": {"x.mar", zipped.String()}, "skops": {"x.skops", zipped.String()}, "keras": {"x.keras", zipped.String()},
-		"dcp": {"__0_0.distcp", "part"}, "deepspeed": {"latest", "global_step1\n"}, "index": {"x.safetensors.index.json", `{"weight_map":{"w":"w.safetensors"}}`},
+		"dcp": {"__0_0.distcp", "part"}, "deepspeed": {"latest", "global_step1\n"}, "tfbundle": {"x.index", strings.Repeat("\x00", 40) + "\x57\xfb\x80\x8b\x24\x75\x47\xdb"}, "index": {"x.safetensors.index.json", `{"weight_map":{"w":"w.safetensors"}}`},
 		"empty": {"__init__", ""}, "json": {"x.json", "{}"}, "text": {"x.txt", "a text\n"},
 		"png": {"x.png", media("image.png")}, "jpeg": {"x.jpg", media("image.jpg")}, "gif": {"x.gif", media("image.gif")},
 		"webp": {"x.webp", media("image.webp")}, "wav": {"x.wav", media("sound.wav")}, "avi": {"x.avi", media("film.avi")},

@@ -167,6 +167,7 @@ func prepare(t *testing.T, root, bin, dir string) {
 	}
 	unzip(t, filepath.Join(root, "corpus", "valid", "dcp", "plain.zip"), filepath.Join(dir, "checkpoint"))
 	unzip(t, filepath.Join(root, "corpus", "valid", "deepspeed", "two-two.zip"), filepath.Join(dir, "zero"))
+	unzip(t, filepath.Join(root, "corpus", "valid", "tfbundle", "shards.zip"), filepath.Join(dir, "tensorflow"))
 	for _, args := range [][]string{
 		{"amn", "dequantize", "llama-fp8", "-o", "llama"},
 		{"amn", "convert", "tiny.gguf", "--to", "gguf", "-o", "llama-bf16.gguf"},
