@@ -12,7 +12,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/safetensors"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/parser/tfbundle"
 	"github.com/anamnesis-go/anamnesis/parser/zip"
 )
 
@@ -97,8 +96,7 @@ func (g *Gate) examine(b *limits.Budget, p *Policy, m tensor.Model, bodies bool)
 
 // hasChecksums reports whether the container of a model has checksums of the bodies.
 func hasChecksums(m tensor.Model) bool {
-	switch m.(type) {
-	case *dcp.File, *tfbundle.File:
+	if _, ok := m.(*dcp.File); ok || m.Format() == parser.Bundle {
 		return true
 	}
 	in, ok := m.(interface{ Container() *zip.Archive })

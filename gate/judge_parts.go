@@ -9,7 +9,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/dcp"
-	"github.com/anamnesis-go/anamnesis/parser/tfbundle"
 )
 
 // describesDCP reports whether a file describes a distributed checkpoint of PyTorch: by its name, and
@@ -34,8 +33,8 @@ func partOf(name string) (format, described string) {
 	if dcp.IsShard(name) {
 		return dcp.Format, path.Join(path.Dir(name), dcp.Index)
 	}
-	if index := tfbundle.IndexOf(name); index != "" {
-		return tfbundle.Format, index
+	if index := parser.BundleOf(name); index != "" {
+		return parser.Bundle, index
 	}
 	return "", ""
 }
@@ -61,7 +60,7 @@ func judgePart(_ *limits.Budget, o *opened) (report, error) {
 	switch {
 	case out.err != nil:
 	case isPart(o.s.hint.Name) && o.s.hint.holdsData != nil && o.s.hint.holdsData(o.account):
-		out = report{harmless: "a part of the " + map[string]string{dcp.Format: "distributed checkpoint", tfbundle.Format: "checkpoint of TensorFlow"}[format] + " beside it"}
+		out = report{harmless: "a part of the " + map[string]string{dcp.Format: "distributed checkpoint", parser.Bundle: "checkpoint of TensorFlow"}[format] + " beside it"}
 	default:
 		out.err = wire.At(format, "", wire.NoOffset, wire.ErrUnsupported.WithRule("file.alone").Errorf("%s", aloneParts[format]))
 	}
@@ -69,6 +68,6 @@ func judgePart(_ *limits.Budget, o *opened) (report, error) {
 }
 
 var aloneParts = map[string]string{
-	dcp.Format:      "a part of a distributed checkpoint: judge its folder, whose " + dcp.Index + " says what is in it",
-	tfbundle.Format: "a part of a checkpoint of TensorFlow: judge its folder, whose file *" + tfbundle.Suffix + " says what is in it",
+	dcp.Format:    "a part of a distributed checkpoint: judge its folder, whose " + dcp.Index + " says what is in it",
+	parser.Bundle: "a part of a checkpoint of TensorFlow: judge its folder, whose file *.index says what is in it",
 }

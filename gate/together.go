@@ -15,7 +15,6 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/dcp"
 	"github.com/anamnesis-go/anamnesis/parser/onnx"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
-	"github.com/anamnesis-go/anamnesis/parser/tfbundle"
 )
 
 // This file judges what is judged by several files, in an archive or another file system as
@@ -200,7 +199,7 @@ func externalOf(b *limits.Budget, files fs.FS, name string) ([]string, error) {
 		if !parser.NamesBundle(files, name) { // it is judged as something else
 			return nil, nil
 		}
-		return tfbundle.Files(b, files, name)
+		return parser.BundleFiles(b, files, name)
 	}
 	h, err := tensor.OpenFile(files, name)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
 )
 
-// bundleFormat is the name of the format of checkpoints of TensorFlow.
-const bundleFormat = "tfbundle"
+// Bundle is the name of the format of checkpoints of TensorFlow.
+const Bundle = "tfbundle"
 
 // IsBundle reports whether a name can be that of the file which lists the tensors of a checkpoint of TensorFlow. Other programs
 // have files of such names too: see [NamesBundle].
@@ -26,7 +26,7 @@ func partOfBundle(*limits.Budget, io.ReaderAt, *Identity) (tensor.Model, error) 
 }
 
 func aloneOfBundle() error {
-	return wire.At(bundleFormat, "", wire.NoOffset, wire.ErrUnsupported.WithRule("file.alone").Errorf("a part of a checkpoint of TensorFlow: its index and its data are files beside each other, opened by the path of the index or the folder"))
+	return wire.At(Bundle, "", wire.NoOffset, wire.ErrUnsupported.WithRule("file.alone").Errorf("a part of a checkpoint of TensorFlow: its index and its data are files beside each other, opened by the path of the index or the folder"))
 }
 
 // isBundleIndex looks for the last bytes of a table of LevelDB, and for its first: an entry without a name.

@@ -18,5 +18,10 @@ func openBundle(b *limits.Budget, fsys fs.FS, name string) (tensor.Model, error)
 // NamesBundle reports whether a file is the index of a checkpoint of TensorFlow, or the text called checkpoint that names one.
 func NamesBundle(fsys fs.FS, name string) bool { return tfbundle.Names(fsys, name) }
 
-// isPartOfBundle reports whether a name is that of a file with numbers of a checkpoint of TensorFlow.
-func isPartOfBundle(name string) bool { return tfbundle.IsShard(name) }
+// BundleOf returns the name of the index of a file with numbers of a checkpoint of TensorFlow, "" for other names.
+func BundleOf(name string) string { return tfbundle.IndexOf(name) }
+
+// BundleFiles lists the files with the numbers of a checkpoint of TensorFlow, by its index.
+func BundleFiles(b *limits.Budget, fsys fs.FS, index string) ([]string, error) {
+	return tfbundle.Files(b, fsys, index)
+}

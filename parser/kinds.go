@@ -143,7 +143,7 @@ var kinds = [...]kind{
 	{name: "tflite", title: "a model of TensorFlow Lite (LiteRT)", opens: AsGraph, fits: magicAt(4, tflite.Magic), exts: []string{".tflite"}, behind: "a ZIP archive from its end", loaders: []string{"ai-edge-litert"}, judge: "parser/tflite", reads: "TensorFlow Lite model", decode: modelDecoder(tflite.Decode)},
 	{name: "dcp", title: "a distributed checkpoint of PyTorch", opens: AsGraph, byName: true, fits: never, exts: []string{dcp.Suffix}, loaders: []string{"torch.distributed.checkpoint"}, judge: "parser/dcp", reads: "distributed checkpoint of PyTorch", decode: partOfDCP, index: dcp.Open},
 	{name: "deepspeed", title: "a checkpoint of DeepSpeed's ZeRO", opens: AsGraph, byName: true, fits: never, loaders: []string{"deepspeed"}, judge: "parser/deepspeed", reads: "ZeRO checkpoint of DeepSpeed", decode: partOfZeRO, index: openZeRO},
-	{name: bundleFormat, title: "a checkpoint of TensorFlow", opens: AsGraph, fits: whole(isBundleIndex), loaders: []string{"tensorflow"}, judge: "parser/tfbundle", reads: "checkpoint of TensorFlow", decode: partOfBundle, index: openBundle},
+	{name: Bundle, title: "a checkpoint of TensorFlow", opens: AsGraph, fits: whole(isBundleIndex), loaders: []string{"tensorflow"}, judge: "parser/tfbundle", reads: "checkpoint of TensorFlow", decode: partOfBundle, index: openBundle},
 	{name: "executorch", title: "a model of ExecuTorch", advice: "export the weights from the program that it was made of", fits: magicAt(4, "ET1")},
 	{name: "litert-lm", title: "a model of LiteRT-LM", advice: "ask for the weights as safetensors", fits: magic("LITERTLM")},
 	{name: "tensorrt", title: "a TensorRT engine", advice: "it is code for one kind of device: ask for the model that it was built from", fits: magic("ptrt", "ftrt")},

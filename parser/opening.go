@@ -72,7 +72,7 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 	if f != nil {
 		return d.index(b, f, e.name)
 	}
-	if dcp.IsShard(e.name) || isPartOfBundle(e.name) || e.shards != nil && isPartOfZeRO(e.name) {
+	if dcp.IsShard(e.name) || BundleOf(e.name) != "" || e.shards != nil && isPartOfZeRO(e.name) {
 		return d.partOfFolder(b, e)
 	}
 	h, err := tensor.OpenFile(d, e.name)
@@ -110,7 +110,7 @@ func (d *folder) model(b *limits.Budget, e entry) (tensor.Model, []*tensor.Findi
 // describes returns the kind of a model whose other files a file describes, or nil.
 func (d *folder) describes(name string) *kind {
 	if NamesBundle(d, name) {
-		return kindOf(bundleFormat)
+		return kindOf(Bundle)
 	}
 	return byIndex(name)
 }
@@ -120,7 +120,7 @@ func (d *folder) partOfFolder(b *limits.Budget, e entry) (tensor.Model, []*tenso
 	switch {
 	case dcp.IsShard(e.name):
 		return nil, nil, aloneOfDCP()
-	case isPartOfBundle(e.name):
+	case BundleOf(e.name) != "":
 		return nil, nil, aloneOfBundle()
 	}
 	if err := refused(b, kindOf(zeroFormat)); err != nil {
@@ -160,7 +160,7 @@ func (d *folder) index(b *limits.Budget, f *kind, name string) (tensor.Model, []
 		set.f = byExt(".pt")
 	}
 	m, err := f.index(b, set, name)
-	if err != nil && (f.name == dcp.Format || f.name == zeroFormat || f.name == bundleFormat) {
+	if err != nil && (f.name == dcp.Format || f.name == zeroFormat || f.name == Bundle) {
 		return nil, nil, err // its files are of no kind by themselves, or of one that has no index
 	}
 	if err != nil {
