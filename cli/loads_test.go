@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,16 +29,28 @@ func wholeLlama(t *testing.T, config string) string {
 		"vocab_size": 64, "rms_norm_eps": 1e-6, "tie_word_embeddings": true, "torch_dtype": "bfloat16"`+config+`}`, matrices)
 }
 
-// gptOSS is a folder with the stacked experts of a layer.
+// gptOSS is a folder with a layer, whose experts are stacked.
 func gptOSS(t *testing.T) string {
 	t.Helper()
+	const layer = "model.layers.0."
 	dir, entries, at := t.TempDir(), []string(nil), 0
-	for _, name := range []string{"down_proj", "gate_up_proj"} {
-		entries = append(entries, `"model.layers.0.mlp.experts.`+name+`":{"dtype":"BF16","shape":[2,32,64],"data_offsets":[`+jsonInt(at)+`,`+jsonInt(at+8192)+`]}`)
-		at += 8192
+	for _, one := range []struct{ name, shape string }{
+		{"model.embed_tokens.weight", "8,64"}, {"model.norm.weight", "64"}, {layer + "input_layernorm.weight", "64"}, {layer + "post_attention_layernorm.weight", "64"}, {layer + "self_attn.sinks", "2"},
+		{layer + "self_attn.q_proj.weight", "64,64"}, {layer + "self_attn.k_proj.weight", "64,64"}, {layer + "self_attn.v_proj.weight", "64,64"}, {layer + "self_attn.o_proj.weight", "64,64"},
+		{layer + "self_attn.q_proj.bias", "64"}, {layer + "self_attn.k_proj.bias", "64"}, {layer + "self_attn.v_proj.bias", "64"}, {layer + "self_attn.o_proj.bias", "64"},
+		{layer + "mlp.router.weight", "2,64"}, {layer + "mlp.router.bias", "2"}, {layer + "mlp.experts.gate_up_proj_bias", "2,128"}, {layer + "mlp.experts.down_proj_bias", "2,64"},
+		{layer + "mlp.experts.down_proj", "2,64,64"}, {layer + "mlp.experts.gate_up_proj", "2,64,128"},
+	} {
+		size := 2
+		for part := range strings.SplitSeq(one.shape, ",") {
+			n, _ := strconv.Atoi(part)
+			size *= n
+		}
+		entries = append(entries, `"`+one.name+`":{"dtype":"BF16","shape":[`+one.shape+`],"data_offsets":[`+jsonInt(at)+`,`+jsonInt(at+size)+`]}`)
+		at += size
 	}
 	write(t, filepath.Join(dir, "model.safetensors"), build(entries...)+strings.Repeat("\x00\x3c\x10\xbd", at/4))
-	write(t, filepath.Join(dir, "config.json"), `{"model_type": "gpt_oss", "architectures": ["GptOssForCausalLM"]}`)
+	write(t, filepath.Join(dir, "config.json"), `{"model_type": "gpt_oss", "architectures": ["GptOssForCausalLM"], "num_hidden_layers": 1, "num_local_experts": 2, "tie_word_embeddings": true}`)
 	return dir
 }
 

@@ -19,6 +19,11 @@ func (p *Plan) loadings() (err error) {
 	if !ok {
 		return nil
 	}
+	if e, ok := p.encoder.(interface{ Linears() *encode.Linear }); ok {
+		if err := e.Linears().Compare(p.named, p.renamed()); err != nil {
+			return err
+		}
+	}
 	if p.Loads, err = l.Loadings(); err != nil {
 		return err
 	}
@@ -51,18 +56,26 @@ func (p *Plan) plainLoadings() (err error) {
 	if p.encoder != nil {
 		return nil
 	}
-	x := encode.Plain{Format: p.sink.Name(), MLX: p.mlx, Adapter: isAdapter(p.m), Changed: p.changed(), Arch: p.arch, Runs: gguf.Knows}
+	x := encode.Plain{Format: p.sink.Name(), MLX: p.mlx, Adapter: isAdapter(p.m), Changed: p.changed(), Arch: p.arch, Runs: gguf.Knows, Named: p.named}
 	p.Loads, p.ModelType, err = x.Loadings(p.b, p.m)
 	return err
 }
 
-// changed returns why the tensors are not those that the configuration speaks of, or "".
-func (p *Plan) changed() string {
+// renamed returns why the names are not those that the configuration speaks of, or "".
+func (p *Plan) renamed() string {
 	if p.o.Keep != nil {
 		return "only the chosen tensors are written"
 	}
 	if _, ok := p.m.(*Renamed); ok {
 		return "tensors have other names than in the source"
+	}
+	return ""
+}
+
+// changed returns why the tensors are not those that the configuration speaks of, or "".
+func (p *Plan) changed() string {
+	if why := p.renamed(); why != "" {
+		return why
 	}
 	if g, ok := p.sink.(GGUF); ok {
 		if g.RawNames && p.m.Format() != gguf.Format {

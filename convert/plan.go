@@ -68,6 +68,7 @@ type discovery struct {
 	aliases  []Entry         // names left out, with the stored ones
 	arch     string          // the architecture that a GGUF output names
 	mlx      bool            // the output says that it is for mlx-lm
+	named    []string        // the tensors and weights of the source that are written
 	recoded  bool            // quantized weights are encoded in another form
 }
 
@@ -210,12 +211,19 @@ func (p *Plan) bind() error {
 	if err := p.decide(picks); err != nil {
 		return err
 	}
+	if p.named, err = limits.Make[string](p.b, len(picks)); err != nil {
+		return err
+	}
+	p.named = p.named[:0]
 	for i := range picks {
 		if err := p.b.Step(tensorSteps); err != nil {
 			return err
 		}
 		first := len(p.Outs)
 		err := p.take(&picks[i])
+		if len(p.Outs) > first {
+			p.named = append(p.named, picks[i].name())
+		}
 		for k := first; k < len(p.Outs); k++ {
 			p.Outs[k].part = picks[i].part()
 		}

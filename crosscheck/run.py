@@ -108,7 +108,7 @@ def run(part, libraries, built, elements):
                 env = libraries.environment(["quant", "gptqmodel"])
             elif part in ("day", "libraries", "targets"):
                 env = libraries.environment(["libraries", "merge", "quant", "gptqmodel"])
-            elif part in ("adapters", "cases", "configured", "every", "layers", "loads", "mapped"):
+            elif part in ("adapters", "cases", "configured", "every", "lacks", "layers", "loads", "mapped"):
                 env = libraries.environment(["loads", "libraries", "merge", "quant", "gptqmodel"])
             elif part == "hfmem":
                 env = libraries.environment(["memory", "quant"])

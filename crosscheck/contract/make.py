@@ -13,6 +13,7 @@
     ties.txt       ties.py: which modules are the embeddings and the output layer, and which share one matrix. Its own functions are
                    called
     experts.txt    experts.py: in which order its classes make the parameters of stacked experts, from its sources
+    expects.txt    expects.py: which tensors it expects of a class, by the configuration. Classes are built, its own functions are called
     merged.txt     merged.py: what transformers joins or splits when it loads a checkpoint. Its own function is called
     layers.txt     layers.py: which members of config.json count or index layers, from transformers' sources
     reads.txt      reads.py: which methods of quantization a loader has, from its sources
@@ -85,7 +86,7 @@ TABLES = {
     "experts.txt": (experts, ["transformers"]),
     "reads.txt": (reads, [*WHEELS, *reads.OTHERS]),
 }
-MODELLED = {"merged.txt": "merged.py", "names.txt": "names.py", "ties.txt": "ties.py"}
+MODELLED = {"expects.txt": "expects.py", "merged.txt": "merged.py", "names.txt": "names.py", "ties.txt": "ties.py"}
 
 
 def read(table, name, folder, version):

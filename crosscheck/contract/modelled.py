@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import sys
 
+import expects
 import merged
 import ties  # takes the folder of crosscheck off the path: its modules are called like libraries
 import names
@@ -19,7 +20,7 @@ import reload as small
 import transformers
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
-TABLES = {"merged.txt": merged, "names.txt": names, "ties.txt": ties}
+TABLES = {"expects.txt": expects, "merged.txt": merged, "names.txt": names, "ties.txt": ties}
 
 
 def asked(kind):

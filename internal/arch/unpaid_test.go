@@ -5,6 +5,15 @@ import "strings"
 // unpaid lists the loops over counted things that never charge, by folder and by
 // what they range over, under what bounds them.
 var unpaid = map[string][]string{
+	"rows, groups, literals and names of the table of internal/loaders that says which tensors a class has": rows(`
+		internal: slices.Sorted(maps.Keys(c.of.Inside))
+		internal: parts[:len(parts) - 1]
+		internal: c.of.Groups
+		internal: g.Ends
+		internal: g.When
+		internal: slices.Sorted(maps.Keys(have))
+		internal: strings.SplitSeq(open, ".")
+		internal: append(slices.Clone(l.Yes), l.No...)`),
 	"parts of a pickle that are not read, which are at least 64 KiB long": rows(`
 		vm: g.in.text.Holes()`),
 	"files of a distributed checkpoint, each paid as it was opened, and the optimizers found in it, at most 64, which each name pays": rows(`

@@ -37,6 +37,7 @@ type Linear struct {
 	component    string   // class of diffusers that config.json names
 	writtenBy    string   // version of transformers, or of diffusers, that config.json states
 
+	Lack           Lack       // of what transformers expects; see Compare
 	tie, tieOfText tieSetting // of the model, and of its text_config
 	within         string     // the member of config.json that is read
 }

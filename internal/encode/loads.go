@@ -38,14 +38,16 @@ func (e *Linear) Loadings() ([]Loading, error) {
 	}
 	s := &e.As.Served
 	list := []Loading{e.byTransformers()}
+	if err := e.lacking(&list[0]); err != nil {
+		return nil, err
+	}
 	for _, l := range s.Packers {
 		list = append(list, e.byPacker(l))
 	}
-	if s.Method == "" {
-		return list, nil
-	}
 	for _, l := range []loaders.Library{loaders.VLLM, loaders.SGLang} {
-		list = append(list, e.byServer(l, map[loaders.Library]string{loaders.VLLM: s.VLLM, loaders.SGLang: s.SGLang}[l]))
+		if s.Method != "" {
+			list = append(list, e.byServer(l, map[loaders.Library]string{loaders.VLLM: s.VLLM, loaders.SGLang: s.SGLang}[l])) // two
+		}
 	}
 	return list, nil
 }
@@ -91,6 +93,19 @@ func (e *Linear) byTransformers() Loading {
 		l.Verdict, l.Version = LoadTried, version
 	}
 	return l
+}
+
+// lacking refuses a model without a tensor that transformers expects, and would initialize at
+// random. Of one for which that does not follow, nothing is known.
+func (e *Linear) lacking(l *Loading) error {
+	switch {
+	case l.Verdict != LoadTried || e.Lack.Whole:
+		return nil
+	case e.Lack.Missing != "":
+		return wire.ErrMissing.Errorf("there is no tensor %s, which config.json asks for: transformers would load the model, and initialize it at random. Add it, or mend config.json", wire.Quote(e.Lack.Missing))
+	}
+	l.Verdict, l.Version, l.Why = LoadUnknown, loaders.Transformers.Version(), e.Lack.Unclear
+	return nil
 }
 
 // byPacker returns what the sources of a library say that makes modules quantized by the type of a model.

@@ -18,6 +18,8 @@ type Plain struct {
 	// Arch is the architecture of a GGUF file. Runs reports whether llama.cpp has it.
 	Arch string
 	Runs func(arch string) bool
+	// Named are the names of the tensors that are written, as the source has them.
+	Named []string
 }
 
 // triedPlain is the format of folders that are not quantized, in the tables.
@@ -46,11 +48,8 @@ func (p *Plain) Loadings(b *limits.Budget, m tensor.Model) (list []Loading, mode
 	case e.component != "":
 		list = []Loading{e.plainByDiffusers()}
 	default:
-		list = []Loading{e.byTransformers()}
-		for _, l := range []loaders.Library{loaders.VLLM, loaders.SGLang} {
-			if len(e.classes) > 0 {
-				list = append(list, e.plainByServer(l)) // two
-			}
+		if list, err = e.plainList(p); err != nil {
+			return nil, "", err
 		}
 	}
 	for i := range list {
@@ -59,6 +58,23 @@ func (p *Plain) Loadings(b *limits.Budget, m tensor.Model) (list []Loading, mode
 		}
 	}
 	return list, e.Type, nil
+}
+
+// plainList returns what is known of the libraries that load a folder.
+func (e *Linear) plainList(p *Plain) ([]Loading, error) {
+	if err := e.Compare(p.Named, p.Changed); err != nil {
+		return nil, err
+	}
+	list := []Loading{e.byTransformers()}
+	if err := e.lacking(&list[0]); err != nil {
+		return nil, err
+	}
+	for _, l := range []loaders.Library{loaders.VLLM, loaders.SGLang} {
+		if len(e.classes) > 0 {
+			list = append(list, e.plainByServer(l)) // two
+		}
+	}
+	return list, nil
 }
 
 // byLlamaCPP returns what is known of llama.cpp.

@@ -59,7 +59,7 @@ func (l Library) key() string { return strings.ToLower(string(l)) }
 // versions are those that the tables' comments state.
 var versions = sync.OnceValue(func() map[string]string {
 	found := map[string]string{}
-	for _, text := range []string{fusedText, takesText, namesText, mergedText, layersText, readsText, triedText, tiesText, expertsText} {
+	for _, text := range []string{fusedText, takesText, namesText, mergedText, layersText, readsText, triedText, tiesText, expertsText, expectsText} {
 		for line := range strings.Lines(text) {
 			if name, version, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "# "), " "); ok && line[0] == '#' && !strings.Contains(version, " ") {
 				found[name] = version
