@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,29 +22,28 @@ func llamaParts() (config string, parts map[string][2]int) {
 }
 
 // transformers initializes at random what it does not find, so a model that lacks a tensor is never said to load,
-// and one that surely lacks it is not written.
+// whatever is written of it.
 func TestModelsThatLackTensorsAreNotSaidToLoad(t *testing.T) {
 	const whole = `, "num_hidden_layers": 2, "tie_word_embeddings": true}`
 	config, parts := llamaParts()
 	for what, c := range map[string]struct {
 		rest, left string
-		says       string // of transformers, or by the refusal
-		refused    bool
+		says       string // of transformers
 	}{
-		"whole":                      {whole, "", `transformers 5.24.0, tried with model_type "llama"`, false},
-		"whole, by defaults alone":   {`, "num_hidden_layers": 2, "tie_word_embeddings": true, "attention_bias": false, "mlp_bias": false}`, "", `transformers 5.24.0, tried with`, false},
-		"a matrix":                   {whole, "model.layers.1.mlp.up_proj", `there is no tensor "model.layers.1.mlp.up_proj.weight", which config.json asks for`, true},
-		"a norm":                     {whole, "model.norm", `there is no tensor "model.norm.weight"`, true},
-		"the embedding":              {whole, "model.embed_tokens", `there is no tensor "model.embed_tokens.weight"`, true},
-		"fewer layers":               {`, "num_hidden_layers": 3, "tie_word_embeddings": true}`, "", `there is no tensor "model.layers.2.`, true},
-		"biases":                     {`, "num_hidden_layers": 2, "tie_word_embeddings": true, "attention_bias": true}`, "", `there is no tensor "model.layers.0.self_attn.`, true},
-		"the output layer":           {`, "num_hidden_layers": 2}`, "", `there is no tensor "lm_head.weight"`, true},
-		"more layers than tensors":   {`, "num_hidden_layers": 9000000000000000000, "tie_word_embeddings": true}`, "", `unknown of transformers 5.24.0: `, false},
-		"a number that is none":      {`, "num_hidden_layers": "2", "tie_word_embeddings": true}`, "", `transformers 5.24.0`, false},
-		"layers below zero":          {`, "num_hidden_layers": -2, "tie_word_embeddings": true}`, "", `unknown of transformers 5.24.0: `, false},
-		"layers as a list":           {`, "num_hidden_layers": [2], "tie_word_embeddings": true}`, "", `unknown of transformers 5.24.0: `, false},
-		"the number of layers":       {`, "tie_word_embeddings": true}`, "", `there is no tensor "model.layers.2.`, true},
-		"a name that is another one": {whole, "model.layers.1.mlp.up_proj model.extra.matrix", `unknown of transformers 5.24.0: there is no "model.layers.1.mlp.up_proj.weight", and "model.extra.matrix.weight" is not one of its names`, false},
+		"whole":                      {whole, "", `transformers 5.24.0, tried with model_type "llama"`},
+		"whole, by defaults alone":   {`, "num_hidden_layers": 2, "tie_word_embeddings": true, "attention_bias": false, "mlp_bias": false}`, "", `transformers 5.24.0, tried with`},
+		"a matrix":                   {whole, "model.layers.1.mlp.up_proj", `not transformers 5.24.0: there is no tensor "model.layers.1.mlp.up_proj.weight", which config.json asks for`},
+		"a norm":                     {whole, "model.norm", `not transformers 5.24.0: there is no tensor "model.norm.weight"`},
+		"the embedding":              {whole, "model.embed_tokens", `not transformers 5.24.0: there is no tensor "model.embed_tokens.weight"`},
+		"fewer layers":               {`, "num_hidden_layers": 3, "tie_word_embeddings": true}`, "", `not transformers 5.24.0: there is no tensor "model.layers.2.`},
+		"biases":                     {`, "num_hidden_layers": 2, "tie_word_embeddings": true, "attention_bias": true}`, "", `not transformers 5.24.0: there is no tensor "model.layers.0.self_attn.`},
+		"the output layer":           {`, "num_hidden_layers": 2}`, "", `not transformers 5.24.0: there is no tensor "lm_head.weight"`},
+		"more layers than tensors":   {`, "num_hidden_layers": 9000000000000000000, "tie_word_embeddings": true}`, "", `unknown of transformers 5.24.0: `},
+		"a number that is none":      {`, "num_hidden_layers": "2", "tie_word_embeddings": true}`, "", `transformers 5.24.0`},
+		"layers below zero":          {`, "num_hidden_layers": -2, "tie_word_embeddings": true}`, "", `unknown of transformers 5.24.0: `},
+		"layers as a list":           {`, "num_hidden_layers": [2], "tie_word_embeddings": true}`, "", `unknown of transformers 5.24.0: `},
+		"the number of layers":       {`, "tie_word_embeddings": true}`, "", `not transformers 5.24.0: there is no tensor "model.layers.2.`},
+		"a name that is another one": {whole, "model.layers.1.mlp.up_proj model.extra.matrix", `unknown of transformers 5.24.0: there is no "model.layers.1.mlp.up_proj.weight", and "model.extra.matrix.weight" is not one of its names`},
 	} {
 		t.Run(what, func(t *testing.T) {
 			own := maps.Clone(parts)
@@ -61,15 +59,8 @@ func TestModelsThatLackTensorsAreNotSaidToLoad(t *testing.T) {
 			for _, command := range [][]string{{"convert", "--to", "safetensors"}, {"quantize", "--to", "nf4"}, {"split", "--max-size", "100KB"}} {
 				out := filepath.Join(t.TempDir(), "out")
 				r := amn(t, nil, append(command, "-o", out, dir)...)
-				want, code := "Loads:       "+c.says, 0
-				if c.refused {
-					want, code = c.says, 3
-				}
-				if r.code != code || !strings.Contains(r.out+r.err, want) {
+				if r.code != 0 || !strings.Contains(r.out, "Loads:       "+c.says) {
 					t.Errorf("%s: exit %d\n%s%s", command[0], r.code, r.out, r.err)
-				}
-				if _, err := os.Stat(out); (err == nil) != (code == 0) {
-					t.Errorf("%s: exit %d, and the folder: %v", command[0], r.code, err)
 				}
 			}
 		})

@@ -38,9 +38,7 @@ func (e *Linear) Loadings() ([]Loading, error) {
 	}
 	s := &e.As.Served
 	list := []Loading{e.byTransformers()}
-	if err := e.lacking(&list[0]); err != nil {
-		return nil, err
-	}
+	e.lacking(&list[0])
 	for _, l := range s.Packers {
 		list = append(list, e.byPacker(l))
 	}
@@ -95,17 +93,18 @@ func (e *Linear) byTransformers() Loading {
 	return l
 }
 
-// lacking refuses a model without a tensor that transformers expects, and would initialize at
-// random. Of one for which that does not follow, nothing is known.
-func (e *Linear) lacking(l *Loading) error {
+// lacking withdraws that transformers loads a model that may lack a tensor, which it would
+// initialize at random.
+func (e *Linear) lacking(l *Loading) {
 	switch {
 	case l.Verdict != LoadTried || e.Lack.Whole:
-		return nil
+		return
 	case e.Lack.Missing != "":
-		return wire.ErrMissing.Errorf("there is no tensor %s, which config.json asks for: transformers would load the model, and initialize it at random. Add it, or mend config.json", wire.Quote(e.Lack.Missing))
+		l.Verdict, l.Why = LoadFails, "there is no tensor "+wire.Quote(e.Lack.Missing)+", which config.json asks for, and it would initialize it at random"
+	default:
+		l.Verdict, l.Why = LoadUnknown, e.Lack.Unclear
 	}
-	l.Verdict, l.Version, l.Why = LoadUnknown, loaders.Transformers.Version(), e.Lack.Unclear
-	return nil
+	l.Version = loaders.Transformers.Version()
 }
 
 // byPacker returns what the sources of a library say that makes modules quantized by the type of a model.

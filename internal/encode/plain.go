@@ -66,9 +66,7 @@ func (e *Linear) plainList(p *Plain) ([]Loading, error) {
 		return nil, err
 	}
 	list := []Loading{e.byTransformers()}
-	if err := e.lacking(&list[0]); err != nil {
-		return nil, err
-	}
+	e.lacking(&list[0])
 	for _, l := range []loaders.Library{loaders.VLLM, loaders.SGLang} {
 		if len(e.classes) > 0 {
 			list = append(list, e.plainByServer(l)) // two

@@ -171,8 +171,14 @@ func TestAWeightWithNaNDoesNotSplitItsGroup(t *testing.T) {
 // Facts about loaders come from tests and from their sources, and nothing is known about a newer
 // version.
 func TestFactsAboutLoadersHaveAVersion(t *testing.T) {
-	dense := map[string][2]int64{"model.layers.0.self_attn.o_proj": {128, 128}}
+	dense, whole := map[string][2]int64{"model.layers.0.self_attn.o_proj": {128, 128}}, map[string][2]int64{}
+	for name := range strings.FieldsSeq(`model.embed_tokens model.norm model.layers.0.input_layernorm model.layers.0.post_attention_layernorm model.layers.0.mlp.down_proj model.layers.0.mlp.gate_proj
+		model.layers.0.mlp.up_proj model.layers.0.self_attn.k_proj model.layers.0.self_attn.o_proj model.layers.0.self_attn.q_proj model.layers.0.self_attn.v_proj
+		model.layers.0.post_feedforward_layernorm model.layers.0.self_attn.k_norm model.layers.0.self_attn.q_norm`) { // all of a layer of llama, and of olmo2
+		whole[name] = [2]int64{128, 128}
+	}
 	for _, c := range []struct{ name, config, to, want string }{
+		{"a part of a model", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "num_hidden_layers": 2}`, "w4a16", "transformers unknown, vLLM read, SGLang read"},
 		{"all known", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "w4a16", "transformers loads, vLLM read, SGLang read"},
 		{"a library that has no such method", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "mxfp8", "transformers loads, vLLM read, SGLang no"},
 		{"written by a newer transformers", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "transformers_version": "9.1.0"}`, "w4a16", "transformers unknown, vLLM read, SGLang read"},
@@ -185,7 +191,7 @@ func TestFactsAboutLoadersHaveAVersion(t *testing.T) {
 		{"AWQ", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "awq", "transformers loads, AutoAWQ read, GPTQModel read, vLLM read, SGLang read"},
 		{"AWQ of a type that AutoAWQ has not", `{"model_type": "olmo2", "architectures": ["Olmo2ForCausalLM"]}`, "awq", "transformers loads, AutoAWQ no, GPTQModel read, vLLM read, SGLang read"},
 		{"GPTQ of modules that GPTQModel leaves alone", `{"model_type": "mamba", "architectures": ["MambaForCausalLM"]}`, "gptq", "transformers no, GPTQModel unknown, vLLM read, SGLang read"},
-		{"GPTQ of a mixture's router", `{"model_type": "gpt_neox", "architectures": ["GPTNeoXForCausalLM"]}`, "gptq", "transformers loads, GPTQModel no, vLLM read, SGLang unknown"},
+		{"GPTQ of a mixture's router", `{"model_type": "gpt_neox", "architectures": ["GPTNeoXForCausalLM"]}`, "gptq", "transformers unknown, GPTQModel no, vLLM read, SGLang unknown"},
 		{"MLX, of a type that mlx-lm has", `{"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"]}`, "mlx_4", "mlx-lm read"},
 		{"MLX, of one that it has not", `{"model_type": "nobodys", "architectures": ["NobodysForCausalLM"]}`, "mlx_4", `refused: no library would load it as INT4 of MLX, groups of 64; mlx-lm 0.32.2: it has no model_type "nobodys"`},
 		{"diffusers", `{"_class_name": "UNet2DConditionModel", "_diffusers_version": "0.42.1"}`, "torchao_int8", "diffusers read"},
@@ -195,7 +201,13 @@ func TestFactsAboutLoadersHaveAVersion(t *testing.T) {
 		{"ModelOpt, one scale", `{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}`, "modelopt_fp8", "transformers no, vLLM read, SGLang read"},
 	} {
 		b := converttest.Account(t)
-		m := converttest.WithConfig(converttest.TypedModel(t, b, "", converttest.Shaped(dense)), c.config)
+		matrices, config := dense, c.config
+		if strings.Contains(config, "num_hidden_layers") {
+			matrices = whole
+		} else if strings.Contains(config, "llama") || strings.Contains(config, "olmo2") {
+			matrices, config = whole, strings.TrimSuffix(config, "}")+`, "num_hidden_layers": 1, "tie_word_embeddings": true}`
+		}
+		m := converttest.WithConfig(converttest.TypedModel(t, b, "", converttest.Shaped(matrices)), config)
 		p, err := convert.NewPlan(b, m, convert.Options{Quantize: converttest.To(t, c.to)})
 		if why, refused := strings.CutPrefix(c.want, "refused: "); refused {
 			if parser.ClassOf(err) != parser.Unsupported || !strings.Contains(fmt.Sprint(err), why) {
