@@ -9,6 +9,7 @@ import json
 import pathlib
 import random
 import resource
+import signal
 import sys
 
 import numpy as np
@@ -374,6 +375,7 @@ def main():
             if "-v" in sys.argv:
                 print(k, file=sys.stderr)
             out.write(json.dumps({"n": k}) + "\n")  # if the process ends in this program
+            signal.alarm(60)  # which ends the process: some operators run for hours on odd inputs
             p = Program(random.Random(f"{seed} {k}"))
             try:
                 p.grow()

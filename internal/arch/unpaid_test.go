@@ -40,10 +40,6 @@ var unpaid = map[string][]string{
 		parser: g.outputs[min(first, len(g.outputs)):]`),
 	"inputs, outputs and attributes of an operator or a function of ONNX, of which 16 are kept": rows(`
 		parser: given
-<<<<<<< HEAD
-		parser: inputs[1:]
-=======
->>>>>>> c6594365 (parser/onnx: bound sizes of constants instead of guessing them)
 		parser: inputs
 		parser: inputs[1:]
 		parser: slices.Concat(p.inputs, p.outputs)
