@@ -94,7 +94,7 @@ func (w *walkFS) entry(file string, e fs.DirEntry) error {
 	}
 	return w.judge(w.path(file), func(b *limits.Budget) (*Verdict, error) {
 		above := w.lists.around(b, in)
-		return w.g.Check(b, r, h.Size, Hint{Name: file, SHA256: knownSum(h.ReaderAt), Beside: file != w.root || w.g.Beside, near: nearIn(w.fsys, file), around: above, holdsData: holdsData, whyNotOpened: whyNotOpenedIn(w.fsys, file), unchanged: unchanged})
+		return w.g.Check(b, r, h.Size, Hint{Name: file, SHA256: knownSum(h.ReaderAt), Beside: file != w.root || w.g.Beside, near: nearIn(w.fsys, file), around: above, weights: w.lists.weights(b, in), holdsData: holdsData, whyNotOpened: whyNotOpenedIn(w.fsys, file), unchanged: unchanged})
 	})
 }
 

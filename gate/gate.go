@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser/tensor"
@@ -59,6 +60,8 @@ type Hint struct {
 	stored string                 // the path of the file that a link leads to, or its own
 	near   func(name string) bool // reports whether the folder has a file of that name
 	around around                 // the kinds of the folders of the file
+	// weights returns the files with weights in the folder.
+	weights func() (w sidecar.Weights, known bool, err error)
 	// holdsData reports whether an ONNX model in the same folder stores its data in the
 	// file.
 	holdsData func(*limits.Budget) bool

@@ -95,7 +95,7 @@ func (o *opened) besideModel(what string) report {
 
 // text is the subject as a text beside a model, which is what it was found to be.
 func (o *opened) text(what string) sidecar.Text {
-	return sidecar.Text{Name: o.s.hint.Name, R: o.r, Size: o.s.size, Beside: o.s.hint.near, Around: o.s.hint.around, Field: o.s.hint.Field, JSON: what == polyglot.JSONText}
+	return sidecar.Text{Name: o.s.hint.Name, R: o.r, Size: o.s.size, Beside: o.s.hint.near, Around: o.s.hint.around, Weights: o.s.hint.weights, Field: o.s.hint.Field, JSON: what == polyglot.JSONText}
 }
 
 // partOfSpaCy reads a file that spaCy keeps as MessagePack to its end.

@@ -19,12 +19,15 @@ type around func(up int) (f sidecar.Folder, known bool, err error)
 
 // A listed is what the names of a folder say about its files.
 type listed struct {
-	known  bool // it could be listed
-	kinds  sidecar.Folder
-	models []string // its first ONNX models by name, at most maxModels
-	data   []string // the files in which they store their data
-	read   bool     // data has those of all models
-	held   int64
+	known bool // it could be listed
+	kinds sidecar.Folder
+	// weights are the files with weights, if all of them could be asked for their sizes.
+	weights   sidecar.Weights
+	unweighed bool
+	models    []string // its first ONNX models by name, at most maxModels
+	data      []string // the files in which they store their data
+	read      bool     // data has those of all models
+	held      int64
 }
 
 // maxListed bounds how many folders a walk remembers, besides those above the file at hand.
@@ -60,6 +63,35 @@ func (f *folders) around(b *limits.Budget, dir string) around {
 	}
 }
 
+// weigh adds a file to the weights of its folder. A link counts as what it leads to.
+func (l *listed) weigh(files fs.FS, dir string, e fs.DirEntry) {
+	is, loaded := sidecar.HasWeights(e.Name())
+	if !is {
+		return
+	}
+	info, err := e.Info()
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		info, err = fs.Stat(files, path.Join(dir, e.Name()))
+	}
+	if err != nil {
+		l.unweighed = true
+		return
+	}
+	l.weights.Bytes += info.Size()
+	l.weights.Loaded = l.weights.Loaded || loaded
+}
+
+// weights returns the files with weights of a folder of a walk.
+func (f *folders) weights(b *limits.Budget, dir string) func() (sidecar.Weights, bool, error) {
+	return func() (sidecar.Weights, bool, error) {
+		l, err := f.list(b, dir, dir)
+		if err != nil {
+			return sidecar.Weights{}, false, err
+		}
+		return l.weights, l.known && !l.unweighed, nil
+	}
+}
+
 // holdsData reports whether an ONNX model in a folder stores its data in the file of a name. It
 // does not if the account or the context refuses to look.
 func (f *folders) holdsData(b *limits.Budget, dir, name string) bool {
@@ -86,6 +118,7 @@ func (f *folders) list(b *limits.Budget, dir, at string) (*listed, error) {
 			return
 		}
 		l.kinds |= sidecar.MarkOf(e.Name())
+		l.weigh(files, name, e)
 		if storesElsewhere(e.Name()) {
 			l.addModel(e.Name())
 		}

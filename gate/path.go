@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/anamnesis-go/anamnesis/internal/folder"
+	"github.com/anamnesis-go/anamnesis/internal/sidecar"
 	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
@@ -268,13 +269,14 @@ func (w *walk) file(path string, given bool) error {
 	return w.judge(path, func(b *limits.Budget) (*Verdict, error) {
 		in := filepath.Dir(path)
 		var above around
+		var weights func() (sidecar.Weights, bool, error)
 		if !given {
-			above = w.lists.around(b, in)
+			above, weights = w.lists.around(b, in), w.lists.weights(b, in)
 		}
 		holdsData := func(b *limits.Budget) bool {
 			return (!given || !isPart(filepath.ToSlash(path))) && !w.g.leavesOutIndex(w.name(path)) && w.lists.holdsData(b, in, filepath.Base(path))
 		}
-		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given, stored: storedAt(path), near: near(path), around: above, holdsData: holdsData, whyNotOpened: w.whyNotOpened(path), unchanged: unchanged})
+		return w.g.Check(b, r, h.Size, Hint{Name: w.name(path), Beside: !given, stored: storedAt(path), near: near(path), around: above, weights: weights, holdsData: holdsData, whyNotOpened: w.whyNotOpened(path), unchanged: unchanged})
 	})
 }
 

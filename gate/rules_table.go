@@ -174,6 +174,7 @@ var found = [...]row{
 	{"scan.findings", note, "An archive has more findings than are listed.", "Unpack it, and scan what is in it."},
 	{"sidecar.auto-map", danger, "A configuration names custom code for the model.", "Read that code before you load the model with trust_remote_code, or use a class of the library."},
 	{"sidecar.code", warning, "The folder contains code, or a file that makes a tool install or build something.", "Read it before you run or install anything from this folder. With \"code\": \"refuse\" the policy refuses such files."},
+	{"sidecar.beyond-weights", danger, "A configuration states a far larger model than the weights beside it, and its library makes the rest.", "Do not load it. Ask the publisher for the configuration that belongs to the weights."},
 	{"sidecar.count", danger, "A configuration states more parts than any model has, and its library creates them one by one.", "Do not load it. Ask the publisher for the configuration that belongs to the weights."},
 	{"sidecar.expression", danger, "A configuration contains an expression that its library evaluates as Python.", "Do not load it. Read the expression."},
 	{"sidecar.handler", danger, "The folder contains code that a model server runs.", "Read the code, or serve the model without it."},

@@ -81,6 +81,7 @@ var whyFound = []struct{ prefix, why string }{
 	{"safetensors.", "The library refuses the file, or programs read different sets of tensors."},
 	{"scan.", "You have not seen the findings that are not listed."},
 	{"sidecar.code", "It contains no weights: it runs as soon as a person or a tool starts it."},
+	{"sidecar.beyond-weights", "A program that loads the model uses all memory: weights that the files lack are made in the size that the configuration states."},
 	{"sidecar.count", "A program that loads the model never returns, or uses all memory, before it reads the weights."},
 	{"sidecar.unexplained", "Libraries import, fetch and open what configurations name. Only for the listed members is it known what libraries do with them."},
 	{"sidecar.", "The library that opens the folder follows this setting before a person has read it."},

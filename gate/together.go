@@ -126,6 +126,7 @@ func (u *unpacking) lookAround(c *subject, i unpack.Item) {
 		}
 		return u.kindsOf(dir)
 	}
+	c.hint.weights = func() (sidecar.Weights, bool, error) { return u.weightsOf(path.Dir(i.Name)) }
 	c.hint.holdsData = func(b *limits.Budget) bool {
 		list, err := u.dataBeside(b, path.Dir(i.Name))
 		return err == nil && slices.Contains(list, path.Base(i.Name))
@@ -137,6 +138,33 @@ func (u *unpacking) lookAround(c *subject, i unpack.Item) {
 		}
 		return whyNotOpenedIn(files, i.Name)(name)
 	}
+}
+
+// weightsOf returns the files with weights in a folder of the archive; known is false if it cannot be listed.
+func (u *unpacking) weightsOf(dir string) (w sidecar.Weights, known bool, err error) {
+	files, err := u.around()
+	if err != nil {
+		return w, false, err
+	}
+	names, err := files.List(dir)
+	if err != nil {
+		return w, false, err
+	}
+	for _, name := range names {
+		is, loaded := sidecar.HasWeights(name)
+		if !is {
+			continue
+		}
+		info, err := files.Stat(path.Join(dir, path.Base(name)))
+		if err != nil {
+			return w, false, err
+		}
+		if !info.IsDir() {
+			w.Bytes += info.Size()
+			w.Loaded = w.Loaded || loaded
+		}
+	}
+	return w, true, nil
 }
 
 // nearIn returns a function that reports whether the folder of a file has one of a name.

@@ -33,7 +33,7 @@ var (
 		"pth.script-class", "pth.script-member", "pth.script-operator", "pth.script-runs", "pth.script-setstate", "pth.script-syntax",
 		"safetensors.alias-dangling", "safetensors.dtype-unknown", "safetensors.index-extra",
 		"safetensors.index-size",
-		"scan.findings", "sidecar.auto-map", "sidecar.code", "sidecar.count", "sidecar.expression", "sidecar.handler", "sidecar.import", "sidecar.index-path", "sidecar.keras-code", "sidecar.keras-file", "sidecar.keras-module",
+		"scan.findings", "sidecar.auto-map", "sidecar.beyond-weights", "sidecar.code", "sidecar.count", "sidecar.expression", "sidecar.handler", "sidecar.import", "sidecar.index-path", "sidecar.keras-code", "sidecar.keras-file", "sidecar.keras-module",
 		"sidecar.library", "sidecar.mar-handler", "sidecar.mar-requirements", "sidecar.no-kind", "sidecar.pickle", "sidecar.regex", "sidecar.skops-node", "sidecar.skops-type",
 		"sidecar.syntax", "sidecar.target", "sidecar.tensorflow", "sidecar.tokenizer", "sidecar.trust-remote-code", "sidecar.unexplained", "sidecar.yaml-tag",
 		"template.attr", "template.call", "template.computed", "template.dunder", "template.global", "template.growth", "template.import",

@@ -17,6 +17,8 @@ const (
 	// maxLayers is more than any model has of layers, each of which is made of modules before the
 	// weights are looked at: the deepest has a thousand.
 	maxLayers = 4096
+	// maxSide is more than any model has of rows of an image, to which a library scales each one.
+	maxSide = 1 << 16
 	// maxLength is more than any model has of positions, words and channels, for which a library
 	// makes an array: the longest context is 10 million.
 	maxLength = 100_000_000
@@ -38,6 +40,8 @@ func maxOf(key string) uint64 {
 	switch {
 	case layerEndings()[last]:
 		return maxLayers
+	case last == "height":
+		return maxSide
 	case lengthEndings()[last] && !strings.HasSuffix(key, "window_size"):
 		return maxLength
 	case partEndings()[last], strings.HasPrefix(key, "num_"), strings.HasPrefix(key, "n_"), strings.Contains(key, "_num_"):

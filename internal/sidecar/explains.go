@@ -57,6 +57,7 @@ var grammars = [...]explained{
 	{"_type", quantized, "", "quant_type", word, isTorchAO, "torchao looks it up in its own table"},
 	// Names of files in the folder, which a tokenizer opens there. One that leads out is a finding by itself.
 	{"vocab_file merges_file spm_file source_spm target_spm sentencepiece_model_file monolingual_vocab_file normalizer_file tokenizer_file special_tokens_map_file", tokens, "", "", word, isInside, "tokenizers open the file in their folder"},
+	{"fast_tokenizer_files", "tokenizer_config.json", "", "", list, isTokenizer, "transformers opens that of its version in place of tokenizer.json"},
 	{"cmvn_file", configs, "", "", word, isPlainFile, "FireRedASR opens the file in its folder"},
 	{"repo_path", tokens, "", "", word, isOneFormer, "the default of OneFormer's processor: a set of data with names of classes"},
 	// Names in a library's own table.
@@ -284,6 +285,9 @@ func isInside(text string) bool {
 func isPlainFile(text string) bool {
 	return isInside(text) && !strings.ContainsAny(text, `/\:`) && strings.Trim(text, ". ") != ""
 }
+
+// isTokenizer reports whether a text is a name by which transformers opens a tokenizer in the folder.
+func isTokenizer(text string) bool { return text == "tokenizer.json" || isVersioned(text) }
 
 // isTagged reports whether a text is the name of a model in a table such as timm's, with the tag
 // of its weights: vit_base_patch16_224.augreg_in21k.

@@ -43,7 +43,8 @@ type walk struct {
 	scratch []byte          // buffer of the current string
 	built   map[string]bool // members of the root from which a library builds what it would fetch else
 
-	grown [noSteps]grown // by the steps of a tokenizer
+	grown  [noSteps]grown  // by the steps of a tokenizer
+	stated map[int]*stated // by the depth of open objects
 }
 
 // known are files that libraries read as JSON: malformed ones are findings.
@@ -185,7 +186,7 @@ func (w *walk) after() (done bool, err error) {
 		w.end()
 		return true, nil
 	case c == '}' && !f.list:
-		err := w.object(f)
+		err := cmp.Or(w.beyond(), w.object(f))
 		if err == nil {
 			err = w.replaced(f)
 		}
@@ -256,6 +257,7 @@ func (w *walk) word(c byte) (err error) {
 	if err := w.padded(name, at); err != nil || isFalse(name) {
 		return err
 	}
+	w.state(name)
 	if err := w.counts(name, at); err != nil {
 		return err
 	}
@@ -365,6 +367,7 @@ func (w *walk) str() error {
 // says nothing about another.
 func (w *walk) judge(key string, k *kept, at int64, judged bool) error {
 	text, keeps := k.text, w.keeps(key)
+	w.stateType(key, text)
 	if keeps {
 		if err := w.keep(key, text, at); err != nil {
 			return err

@@ -60,6 +60,9 @@ type Text struct {
 	// Around returns the kinds of a folder that is the given number of levels above the folder of
 	// the file; known is false if it cannot be listed. Nil if no folder is known.
 	Around func(up int) (f Folder, known bool, err error)
+	// Weights returns the files with weights in the folder of the file; known is false if it cannot
+	// be listed. Nil if no folder is known.
+	Weights func() (w Weights, known bool, err error)
 	// Part says that the text is a part of a file of a known kind, so that no row needs to have it.
 	Part bool
 	// JSON says that the text is JSON, whatever its name.
@@ -164,7 +167,19 @@ type reader struct {
 // newReader returns a reader of a text, before its beginning.
 func newReader(b *limits.Budget, t Text) *reader {
 	file := baseOf(t.Name)
+	if isVersioned(file) {
+		file = "tokenizer.json"
+	}
 	return &reader{b: b, t: t, file: file, known: schemaOf(file).within(0), kinds: ^Folder(0)}
+}
+
+// isVersioned reports whether transformers opens a file in place of tokenizer.json, as its versions from the
+// one in the name on do: tokenizer.4.0.0.json. Old ones look for them in the folder, others for those that
+// tokenizer_config.json lists.
+func isVersioned(name string) bool {
+	before, is := strings.CutSuffix(name, ".json")
+	version, of := strings.CutPrefix(before, "tokenizer.")
+	return is && of && version != "" && !strings.ContainsAny(version, "/\\")
 }
 
 // next returns the next byte, or io.EOF.
