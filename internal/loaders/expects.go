@@ -1,14 +1,10 @@
 package loaders
 
 import (
-	_ "embed"
 	"slices"
 	"strings"
 	"sync"
 )
-
-//go:embed expects.txt
-var expectsText string
 
 // An Expected says which tensors transformers expects of a class, by the names of the file, as
 // far as that follows from config.json. Its zero value expects nothing.

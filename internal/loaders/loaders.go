@@ -18,18 +18,6 @@ var (
 	fusedText string
 	//go:embed merged.txt
 	mergedText string
-	//go:embed layers.txt
-	layersText string
-	//go:embed reads.txt
-	readsText string
-	//go:embed takes.txt
-	takesText string
-	//go:embed names.txt
-	namesText string
-	//go:embed tried.txt
-	triedText string
-	//go:embed ties.txt
-	tiesText string
 	//go:embed experts.txt
 	expertsText string
 )

@@ -179,9 +179,6 @@ func IndexOf(name string) string {
 	return name[:dot] + Suffix
 }
 
-// IsShard reports whether a name is that of a file with numbers.
-func IsShard(name string) bool { return IndexOf(name) != "" }
-
 const dataMark = ".data-"
 
 func dataName(shard, of int64) string { return fmt.Sprintf("%s%05d-of-%05d", dataMark, shard, of) }
