@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anamnesis-go/anamnesis/corpus"
+	"github.com/anamnesis-go/anamnesis/internal/wire"
 	"github.com/anamnesis-go/anamnesis/limits"
 	"github.com/anamnesis-go/anamnesis/parser"
 	"github.com/anamnesis-go/anamnesis/parser/ollama"
@@ -269,4 +272,16 @@ func TestAnyFileOfASplitOpensTheWhole(t *testing.T) {
 	refuses(t, filepath.Join(dir, "half"), parser.Malformed, first)
 	refuses(t, filepath.Join(dir, "half", second), parser.Malformed, first)
 	refuses(t, filepath.Join(dir, "lfs", first), parser.Unsupported, "Git LFS pointer")
+}
+
+// A file with a part of the numbers of a model is opened by that which describes the whole.
+func TestAPartOfACheckpointIsNotAModel(t *testing.T) {
+	for _, name := range []string{"m.data-00000-of-00001", "__0_0.distcp"} {
+		b := limits.Policy{}.Budget(t.Context())
+		m, err := parser.OpenFS(b, fstest.MapFS{name: {Data: make([]byte, 64), Mode: 0o444}}, name)
+		if m != nil || !errors.Is(err, wire.ErrUnsupported) {
+			t.Errorf("%s: %v, %v", name, m, err)
+		}
+		b.Close()
+	}
 }

@@ -205,7 +205,7 @@ func (d *decoder) index() error {
 		return err
 	}
 	if d.shards == 0 {
-		return fail("", wire.NoOffset, errHeader.Errorf("no entry without a name, which says how many files there are"))
+		return fail("", wire.NoOffset, wire.ErrInternal.Errorf("a table without a header"))
 	}
 	return nil
 }

@@ -38,7 +38,6 @@ type messages struct {
 	reader                      *pb.Reader
 	headerMessage, entryMessage *pb.Message
 	entry                       entry    // the one that is being read
-	slice                       slice    // of it
 	number                      [2]int64 // of the dimension or the extent that is being read
 }
 
