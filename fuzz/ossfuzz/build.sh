@@ -39,6 +39,7 @@ FuzzSPM
 FuzzSafetensors
 FuzzScan
 FuzzStrictJSON
+FuzzTFBundle
 FuzzTFLite
 FuzzTensorsOnly
 FuzzTokenizer

@@ -81,6 +81,7 @@ type sizing struct {
 	many            bool    // it has more inputs than are kept
 	bodies          []formal
 	at              int64
+	given           []*folded // the inputs, when they were asked last
 }
 
 // sizing keeps an operator, whose outputs are constants if its inputs are.
@@ -88,7 +89,7 @@ func (d *decoder) sizing(o *nodeProto, at int64) error {
 	cost := int64(sizingCost + len(o.typ) + len(o.domain) + len(o.overload))
 	for _, names := range [...][]string{o.inputs, o.outputs} {
 		for _, name := range names {
-			cost += int64(16 + len(name))
+			cost += int64(24 + len(name))
 		}
 	}
 	for name, values := range o.sizes {
@@ -212,30 +213,36 @@ func (d *decoder) round() error {
 	return nil
 }
 
-// given returns what is known of the inputs of an operator, nil where it is nothing; whether all are known,
-// and whether all are constants.
-func (d *decoder) given(s *sizing) (inputs []*folded, known, constant bool) {
-	known, constant = true, len(s.inputs) > 0 || s.value != nil || s.typ == "Constant"
-	for _, name := range s.inputs {
+// inputsOf returns what is known of the inputs of an operator, nil where it is nothing; whether all are
+// known, whether all are constants, and whether all is as it was.
+func (d *decoder) inputsOf(s *sizing) (inputs []*folded, known, constant, same bool) {
+	known, constant, same = true, len(s.inputs) > 0 || s.value != nil || s.typ == "Constant", s.given != nil
+	if !same {
+		s.given = make([]*folded, len(s.inputs))
+	}
+	for i, name := range s.inputs {
 		c := d.constants[name]
 		if c == nil && name != "" {
 			c, constant = d.statics[name], false
 		}
-		known = known && (c != nil || name == "")
-		inputs = append(inputs, c)
+		known, same = known && (c != nil || name == ""), same && s.given[i] == c
+		s.given[i] = c
 	}
-	return inputs, known, constant
+	return s.given, known, constant, same
 }
 
 // made charges what an operator makes: as many elements as its inputs and attributes say, if these are
 // constants, and what a runtime computes of constants alone.
 func (d *decoder) made(s *sizing) error {
-	inputs, known, constant := d.given(s)
+	inputs, known, constant, same := d.inputsOf(s)
 	if f := d.formals[callName{s.domain, s.typ, s.overload}.plain()]; f != nil {
 		return d.calledWith(s, f, inputs)
 	}
 	if len(s.bodies) > 0 {
 		return d.branches(s, inputs, constant)
+	}
+	if same && d.dry {
+		return nil // it makes the same again
 	}
 	if (s.typ == "Shape" || s.typ == "Size") && len(inputs) == 1 && inputs[0] != nil && inputs[0].shape != nil {
 		constant = true
