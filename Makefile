@@ -165,7 +165,7 @@ api: ## what the public packages export, after a change of it: api/*.txt
 # the detector waits for a second before it ends, and some tests start hundreds.
 STARTS = ^[[:space:]]*(defer )?go [A-Za-z_.]+[(]|[.]Go[(]|[.]Parallel[(]|RunParallel
 SEEDS = FuzzArrival|FuzzClamd|FuzzEdit|FuzzForget|FuzzServe|FuzzUpload
-searching = git grep -lE 'effort[.](Of|Whole|Seeds)|ANAMNESIS_SEARCH' -- '*_test.go'
+searching = git grep -lE 'effort[.](Of|Whole|Seeds)' -- '*_test.go'
 starting = git grep -lE '$(STARTS)' -- $(1) | grep -v -e '/_' $(patsubst %,-e '^%/',$(NESTED))
 
 race: ## packages with goroutines

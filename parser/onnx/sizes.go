@@ -82,6 +82,7 @@ type sizing struct {
 	bodies          []formal
 	at              int64
 	given           []*folded // the inputs, when they were asked last
+	asked           bool
 }
 
 // sizing keeps an operator, whose outputs are constants if its inputs are.
@@ -89,7 +90,7 @@ func (d *decoder) sizing(o *nodeProto, at int64) error {
 	cost := int64(sizingCost + len(o.typ) + len(o.domain) + len(o.overload))
 	for _, names := range [...][]string{o.inputs, o.outputs} {
 		for _, name := range names {
-			cost += int64(24 + len(name))
+			cost += int64(16 + len(name))
 		}
 	}
 	for name, values := range o.sizes {
@@ -99,8 +100,12 @@ func (d *decoder) sizing(o *nodeProto, at int64) error {
 		cost += constantCost
 	}
 	err := d.b.Hold(cost)
+	var given []*folded
 	if err == nil {
-		s := sizing{typ: strings.Clone(o.typ), domain: strings.Clone(o.domain), overload: strings.Clone(o.overload), inputs: slices.Clone(o.inputs), outputs: slices.Clone(o.outputs), sizes: o.sizes, value: o.value, refers: o.refers, many: o.many, bodies: o.bodies, at: at}
+		given, err = limits.Make[*folded](d.b, len(o.inputs))
+	}
+	if err == nil {
+		s := sizing{given: given, typ: strings.Clone(o.typ), domain: strings.Clone(o.domain), overload: strings.Clone(o.overload), inputs: slices.Clone(o.inputs), outputs: slices.Clone(o.outputs), sizes: o.sizes, value: o.value, refers: o.refers, many: o.many, bodies: o.bodies, at: at}
 		d.sized, err = limits.Append(d.b, d.sized, s)
 	}
 	return wire.At(Format, "operator "+o.typ, at, err)
@@ -216,10 +221,8 @@ func (d *decoder) round() error {
 // inputsOf returns what is known of the inputs of an operator, nil where it is nothing; whether all are
 // known, whether all are constants, and whether all is as it was.
 func (d *decoder) inputsOf(s *sizing) (inputs []*folded, known, constant, same bool) {
-	known, constant, same = true, len(s.inputs) > 0 || s.value != nil || s.typ == "Constant", s.given != nil
-	if !same {
-		s.given = make([]*folded, len(s.inputs))
-	}
+	known, constant, same = true, len(s.inputs) > 0 || s.value != nil || s.typ == "Constant", s.asked
+	s.asked = true
 	for i, name := range s.inputs {
 		c := d.constants[name]
 		if c == nil && name != "" {
