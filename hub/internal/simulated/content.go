@@ -93,8 +93,12 @@ func (r Repo) Files() []File {
 		small("README.md", fmt.Sprintf("---\nlicense: apache-2.0\n---\n\n# Model %d\n\nA model of family %d.\n", r.Number, r.family)),
 	}
 	s := shapeOf(r.family)
+	stated := s
+	if r.kind == torchModel { // its checkpoint has few numbers, and a configuration may state no more than it explains
+		stated = shape{layers: 2, hidden: 256, ffn: 768, vocab: 32000}
+	}
 	texts := func() {
-		files = append(files, small("config.json", r.config(s)), small("generation_config.json", "{\"bos_token_id\": 1, \"eos_token_id\": 2, \"transformers_version\": \"4.57.1\"}\n"),
+		files = append(files, small("config.json", r.config(stated)), small("generation_config.json", "{\"bos_token_id\": 1, \"eos_token_id\": 2, \"transformers_version\": \"4.57.1\"}\n"),
 			small("special_tokens_map.json", "{\"bos_token\": \"<s>\", \"eos_token\": \"</s>\"}\n"),
 			small("tokenizer_config.json", "{\"bos_token\": \"<s>\", \"eos_token\": \"</s>\", \"model_max_length\": 4096, \"tokenizer_class\": \"PreTrainedTokenizerFast\"}\n"), tokenizer(r.family))
 	}
