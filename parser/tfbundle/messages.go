@@ -176,19 +176,19 @@ type pairHook struct {
 	d      *decoder
 	extent bool
 	value  [2]int64
-	stated bool // the second number
+	ends   bool // it has the second number, a length
 }
 
 func (h *pairHook) Number(f, v uint64) error {
 	h.value[f-1] = int64(v)
-	h.stated = h.stated || f == 2
+	h.ends = h.ends || f == 2
 	return nil
 }
 
 func (h *pairHook) End(*wire.Cursor, int64) error {
 	switch {
 	case !h.extent:
-	case !h.stated:
+	case !h.ends:
 		h.value[1] = full
 	case h.value[1] < 0:
 		return errSlice.Errorf("a part of %d indices", h.value[1])
